@@ -1,0 +1,78 @@
+import { chmod, glob, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { type BuildOptions, build } from 'rolldown'
+
+type Files = [path: string, content: string | Uint8Array][]
+
+const root = join(import.meta.dirname, '..')
+const dist = join(root, 'dist')
+
+const server: BuildOptions = {
+  platform: 'node',
+  // Native speed-ups that ws looks for and does without.
+  external: ['bufferutil', 'utf-8-validate'],
+  plugins: [
+    {
+      name: 'workers',
+      // In source a worker lies beside the file that starts it; built, it is a bundle of its own beside gantry.js.
+      transform: {
+        filter: { id: /\/src\/.*\.ts$/, code: 'import.meta.url' },
+        handler: code => code.replace(/(new URL\(\s*'\.\/[\w-]+)\.ts(',\s*import\.meta\.url\s*\))/g, '$1.js$2'),
+      },
+    },
+  ],
+}
+const page: BuildOptions = { platform: 'browser' }
+
+async function bundle(to: string, entry: string, target: BuildOptions, banner?: string): Promise<Files> {
+  const name = basename(to, '.js')
+  const { output } = await build({
+    ...target,
+    cwd: root,
+    input: { [name]: entry },
+    write: false,
+    onLog: (level, log) => {
+      if (level === 'warn') throw new Error(log.message)
+    },
+    output: { format: 'esm', minify: true, banner: chunk => (chunk.isEntry && banner) || '' },
+  })
+  return output.map(file => [join(dirname(to), file.fileName), file.type === 'chunk' ? file.code : file.source])
+}
+
+async function copies(pattern: string): Promise<Files> {
+  const paths = await Array.fromAsync(glob(pattern, { cwd: root }))
+  return Promise.all(paths.map(async (path): Promise<Files[number]> => [path, await readFile(join(root, path))]))
+}
+
+/** Leaves what is already right untouched, so that a server running from `dist` is not pulled from under its feet. */
+async function put([path, content]: Files[number]): Promise<void> {
+  const file = join(dist, path)
+  const wanted = Buffer.from(content)
+  if (wanted.equals(await readFile(file).catch(() => Buffer.alloc(0)))) return
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, wanted)
+}
+
+async function removeOthers(files: Files): Promise<void> {
+  const wanted = new Set(files.map(([path]) => join(dist, path)))
+  const found = await readdir(dist, { recursive: true, withFileTypes: true })
+  const stale = found.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+  await Promise.all(stale.filter(file => !wanted.has(file)).map(file => rm(file)))
+}
+
+const parts = await Promise.allSettled([
+  bundle('gantry.js', 'src/launch.ts', server, '#!/usr/bin/env node'),
+  bundle('writer.js', 'src/store/writer.ts', server),
+  bundle('web/main.js', 'web/main.ts', page),
+  bundle('web/docs.js', 'web/docs.ts', page),
+  copies('web/*.{html,css,svg}'),
+])
+const files = parts.flatMap(part => (part.status === 'fulfilled' ? part.value : []))
+await Promise.all(files.map(put))
+await removeOthers(files)
+
+const failures = parts.filter(part => part.status === 'rejected')
+for (const { reason } of failures) process.stderr.write(`${stripVTControlCharacters(String(reason))}\n`)
+if (failures.length > 0) process.exitCode = 1
+else await chmod(join(dist, 'gantry.js'), 0o755)

@@ -1,0 +1,57 @@
+/**
+ * Every error a caller can meet: code, status, message, whether trying again may help.
+ * The domain throws `fault(code, …)` and knows nothing of HTTP; `http/` turns it into a status and a body, once.
+ */
+const catalogue = {
+  invalid_request: { status: 422, message: (why: string) => why },
+  bad_request: { status: 400, message: (why: string) => why },
+  unauthorized: { status: 401, message: () => 'Unauthorized' },
+  forbidden: { status: 403, message: (why: string) => why },
+  not_found: { status: 404, message: () => 'Not Found' },
+  method_not_allowed: { status: 405, message: () => 'Method Not Allowed' },
+  body_too_large: { status: 413, message: (limit: number) => `The body is larger than ${limit} bytes` },
+  unsupported_media_type: { status: 415, message: (wanted: string) => `The body must be ${wanted}` },
+  conversation_not_found: { status: 404, message: (id: string) => `Conversation not found: ${id}` },
+  event_not_found: { status: 404, message: (id: string) => `Event not found: ${id}` },
+  secret_not_found: { status: 404, message: () => 'Secret not found' },
+  agent_profile_not_found: { status: 404, message: (id: string) => `Agent profile not found: ${id}` },
+  llm_profile_not_found: { status: 404, message: (name: string) => `Profile not found: ${name}` },
+  mcp_server_not_found: { status: 404, message: (key: string) => `MCP server not found: ${key}` },
+  mcp_server_exists: { status: 409, message: (key: string) => `MCP server already exists: ${key}` },
+  conversation_running: { status: 409, message: () => 'The conversation is already running' },
+  conflict: { status: 409, message: (what: string) => `${what} was changed by somebody else`, retryable: true },
+  overloaded: { status: 503, message: () => 'The server is busy; try again in a moment', retryable: true },
+  shutting_down: { status: 503, message: () => 'The server is shutting down', retryable: true },
+  storage_full: { status: 507, message: () => 'The disk is full: nothing was stored', retryable: true },
+  storage_failed: {
+    status: 507,
+    message: () => 'The disk refused the write: nothing was acknowledged',
+    retryable: true,
+  },
+  record_damaged: { status: 500, message: (what: string) => `${what} is damaged on disk` },
+} as const satisfies Record<string, { status: number; message: (...args: never[]) => string; retryable?: boolean }>
+
+export type ErrorCode = keyof typeof catalogue
+
+export class Fault extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly retryable: boolean
+
+  constructor(code: ErrorCode, message: string) {
+    super(message)
+    this.name = 'Fault'
+    this.code = code
+    const entry: { status: number; retryable?: boolean } = catalogue[code]
+    this.status = entry.status
+    this.retryable = entry.retryable ?? false
+  }
+}
+
+export function fault<C extends ErrorCode>(code: C, ...args: Parameters<(typeof catalogue)[C]['message']>): Fault {
+  const message = catalogue[code].message as (...args: unknown[]) => string
+  return new Fault(code, message(...args))
+}
+
+export const statusOf = (code: ErrorCode): number => catalogue[code].status
+export const errorCodes = Object.keys(catalogue) as ErrorCode[]

@@ -1,0 +1,118 @@
+import * as z from 'zod'
+import { type Access, route } from '../route.ts'
+import { HealthStatus, ServerInfo, SignInRequest } from '../server.ts'
+
+const tag = 'Server Details'
+const readiness = z.record(z.string(), z.string())
+
+export const serverRoutes = {
+  root: route({
+    method: 'GET',
+    path: '/',
+    tag,
+    summary: 'The page for a browser, the server info for everybody else',
+    access: 'free',
+    headers: z.object({ accept: z.string().optional() }),
+    responses: { 200: ServerInfo },
+  }),
+  alive: route({
+    method: 'GET',
+    path: '/alive',
+    tag,
+    summary: 'Whether the process answers',
+    access: 'free',
+    responses: { 200: HealthStatus },
+  }),
+  health: route({
+    method: 'GET',
+    path: '/health',
+    tag,
+    summary: 'Whether the process answers',
+    access: 'free',
+    responses: { 200: HealthStatus },
+  }),
+  ready: route({
+    method: 'GET',
+    path: '/ready',
+    tag,
+    summary: 'Whether the server can do its work: false while its store cannot write',
+    access: 'free',
+    responses: { 200: readiness, 503: readiness },
+  }),
+  serverInfo: route({
+    method: 'GET',
+    path: '/server_info',
+    tag,
+    summary: 'What this server is and can do',
+    access: 'free',
+    responses: { 200: ServerInfo },
+  }),
+  metrics: route({
+    method: 'GET',
+    path: '/metrics',
+    tag,
+    summary: 'Figures for Prometheus',
+    access: 'key' as Access,
+    responses: { 200: { raw: 'text/plain; version=0.0.4' } },
+  }),
+  openapi: route({
+    method: 'GET',
+    path: '/openapi.json',
+    tag,
+    summary: 'This interface, as an OpenAPI document',
+    access: 'free',
+    responses: { 200: { raw: 'application/json' } },
+  }),
+  docs: route({
+    method: 'GET',
+    path: '/docs',
+    tag,
+    summary: 'This interface, as a page',
+    access: 'free',
+    responses: { 200: { raw: 'text/html' } },
+  }),
+  redoc: route({
+    method: 'GET',
+    path: '/redoc',
+    tag,
+    summary: 'Another name of the page at /docs',
+    access: 'free',
+    responses: { 200: { raw: 'text/html' } },
+  }),
+  webFile: route({
+    method: 'GET',
+    path: '/web/{file}',
+    tag,
+    summary: 'A file of the page',
+    access: 'free',
+    params: z.object({ file: z.string() }),
+    responses: { 200: { raw: '*/*' } },
+    errors: ['not_found'],
+  }),
+  favicon: route({
+    method: 'GET',
+    path: '/favicon.ico',
+    tag,
+    summary: "The page's icon",
+    access: 'free',
+    responses: { 200: { raw: 'image/svg+xml' } },
+  }),
+  signIn: route({
+    method: 'POST',
+    path: '/api/auth/sign-in',
+    tag: 'Auth',
+    summary: 'Exchange the key, or the one-time token of a sign-in link, for a cookie',
+    access: 'free',
+    body: SignInRequest,
+    responses: { 204: null },
+    errors: ['unauthorized'],
+  }),
+  signOut: route({
+    method: 'DELETE',
+    path: '/api/auth/sign-in',
+    tag: 'Auth',
+    summary: 'Give the cookie back',
+    access: 'free',
+    responses: { 204: null },
+  }),
+}

@@ -1,0 +1,28 @@
+import * as z from 'zod'
+import { uuid } from '../common.ts'
+import type { Access } from '../route.ts'
+
+/** A WebSocket, declared like a route. It stands apart because OpenAPI has no word for it. */
+export interface SocketSpec {
+  path: RegExp
+  access: Access
+  params: z.ZodObject
+  query: z.ZodObject
+}
+
+export const eventsSocket = {
+  path: /^\/sockets\/events\/(?<conversation_id>[^/]+)$/,
+  access: 'caller',
+  params: z.object({ conversation_id: uuid() }),
+  query: z.object({
+    session_api_key: z.string().optional(),
+    /** What to replay: everything, or what was made at or after `after_timestamp`. */
+    resend_mode: z.enum(['all', 'since']).optional(),
+    after_timestamp: z.string().optional(),
+    resend_all: z.boolean().default(false),
+    /** Replay what came after this event: exact, where a time is only nearly so. */
+    after: z.string().optional(),
+  }),
+} satisfies SocketSpec
+
+export const sockets = { events: eventsSocket }

@@ -1,0 +1,222 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import * as z from 'zod'
+
+/** A way of setting something: on the command line, in the environment, in the file. */
+interface Setting {
+  schema: z.ZodType
+  /** Environment variable; with `[]` a numbered list of them. */
+  env: string | undefined
+  /** Command-line option; undefined for what must not stand in a process list. */
+  option: string | undefined
+  /** What it is, and what follows from it. */
+  help: string
+}
+
+const setting = <S extends z.ZodType>(
+  schema: S,
+  env: string | undefined,
+  option: string | undefined,
+  help: string,
+) => ({
+  schema,
+  env,
+  option,
+  help,
+})
+
+/** Every setting once. The file uses these names. */
+const settings = {
+  host: setting(
+    z.string().min(1).default('127.0.0.1'),
+    'GANTRY_HOST',
+    'host',
+    'Address to listen on. Anything but loopback makes the key required of everybody.',
+  ),
+  port: setting(
+    z.int().min(0).max(65_535).default(8000),
+    'GANTRY_PORT',
+    'port',
+    'Port to listen on; 0 picks a free one and prints it.',
+  ),
+  data: setting(
+    z
+      .string()
+      .min(1)
+      .default(() => join(homedir(), '.gantry')),
+    'GANTRY_DATA',
+    'data',
+    'Folder for everything that is kept: conversations, settings, keys. One server each.',
+  ),
+  session_api_keys: setting(
+    z.array(z.string().min(1)).default([]),
+    'OH_SESSION_API_KEYS[]',
+    undefined,
+    'Keys that callers must present. Setting one makes it required of everybody; otherwise one is made at the first start and kept in the data folder.',
+  ),
+  secret_key: setting(
+    z.string().min(1).optional(),
+    'OH_SECRET_KEY',
+    undefined,
+    'Encrypts stored secrets. Without it a key is made at the first start and kept in the data folder. If it is lost or changed, stored secrets cannot be read any more.',
+  ),
+  allow_cors_origins: setting(
+    z.array(z.string()).default([]),
+    'OH_ALLOW_CORS_ORIGINS[]',
+    'allow-origin',
+    'Further origin whose pages may talk to this server, provided they bring the key. May be repeated. Pages of this machine may already.',
+  ),
+  allow_cors_origin_regex: setting(
+    z.string().optional(),
+    'OH_ALLOW_CORS_ORIGIN_REGEX',
+    undefined,
+    'The same, as a regular expression for the whole origin.',
+  ),
+  allow_hosts: setting(
+    z.array(z.string()).default([]),
+    'GANTRY_ALLOW_HOSTS[]',
+    'allow-host',
+    'Further host name under which this server is reached. May be repeated. Addresses and localhost always work; other names are refused, against DNS rebinding.',
+  ),
+  synchronous: setting(
+    z.enum(['full', 'normal']).default('full'),
+    'GANTRY_SYNCHRONOUS',
+    'synchronous',
+    'full: what is acknowledged survives a power cut. normal: it survives a crash of the server, but the last moments may be lost when the power fails.',
+  ),
+  open_metrics: setting(
+    z.boolean().default(false),
+    'GANTRY_OPEN_METRICS',
+    'open-metrics',
+    'Serve /metrics without the key.',
+  ),
+  log_level: setting(
+    z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+    'GANTRY_LOG_LEVEL',
+    'log-level',
+    'The least important lines to write to standard error.',
+  ),
+} satisfies Record<string, Setting>
+
+type Settings = typeof settings
+export type Config = { [K in keyof Settings]: z.output<Settings[K]['schema']> }
+
+/** Something the person who started us got wrong. One line; nothing was done. */
+export class BadUsage extends Error {}
+
+export type Command = { show: 'help' | 'version' } | { config: Config }
+
+/** From the least to the most particular: default, file, environment, command line. */
+export function readConfig(argv: string[], env: Record<string, string | undefined>): Command {
+  const given = readArguments(argv)
+  if (given.help) return { show: 'help' }
+  if (given.version) return { show: 'version' }
+  const file = given.config === undefined ? {} : readFile(String(given.config))
+  const config: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries<Setting>(settings)) {
+    const fromOption = setting.option === undefined ? undefined : given[setting.option]
+    const fromEnv = setting.env === undefined ? undefined : readVariable(setting.env, env)
+    const [value, where] =
+      fromOption !== undefined
+        ? [fromText(setting.schema, fromOption), `--${setting.option}`]
+        : fromEnv !== undefined
+          ? [fromText(setting.schema, fromEnv), setting.env]
+          : [file[name], `${name} in ${given.config}`]
+    const result = z.safeParse(setting.schema, value)
+    if (!result.success)
+      throw new BadUsage(`${where}: ${result.error.issues[0]?.message} (got ${JSON.stringify(value)})`)
+    config[name] = result.data
+  }
+  return { config: { ...(config as Config), data: resolve(String(config.data)) } }
+}
+
+function readArguments(argv: string[]): Record<string, unknown> {
+  const options: NonNullable<Parameters<typeof parseArgs>[0]>['options'] = {
+    help: { type: 'boolean', short: 'h' },
+    version: { type: 'boolean' },
+    config: { type: 'string' },
+  }
+  for (const { schema, option } of Object.values<Setting>(settings))
+    if (option !== undefined)
+      options[option] = { type: isBoolean(schema) ? 'boolean' : 'string', multiple: isList(schema) }
+  try {
+    return parseArgs({ args: argv, options, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    throw new BadUsage((error as Error).message.split('. To specify')[0])
+  }
+}
+
+function readFile(path: string): Record<string, unknown> {
+  let file: unknown
+  try {
+    file = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new BadUsage(`--config ${path}: ${(error as Error).message}`)
+  }
+  if (file === null || typeof file !== 'object' || Array.isArray(file))
+    throw new BadUsage(`--config ${path}: not a JSON object`)
+  const unknown = Object.keys(file).find(name => !(name in settings))
+  if (unknown !== undefined) throw new BadUsage(`--config ${path}: unknown setting "${unknown}"`)
+  return file as Record<string, unknown>
+}
+
+/** `SESSION_API_KEY` is the older name of the first session key. */
+function readVariable(name: string, env: Record<string, string | undefined>): string | string[] | undefined {
+  if (!name.endsWith('[]')) return env[name] || undefined
+  const base = name.slice(0, -2)
+  const list: string[] = base === 'OH_SESSION_API_KEYS' && env.SESSION_API_KEY ? [env.SESSION_API_KEY] : []
+  for (let i = 0; env[`${base}_${i}`]; i++) list.push(env[`${base}_${i}`]!)
+  return list.length > 0 ? list : undefined
+}
+
+function fromText(schema: z.ZodType, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const type = typeOf(schema)
+  if (type === 'number') return /^-?\d+$/.test(value) ? Number(value) : value
+  return type === 'boolean' ? (/^(1|true)$/i.test(value) ? true : /^(0|false)$/i.test(value) ? false : value) : value
+}
+
+function typeOf(schema: z.ZodType): string {
+  const { def } = (schema as unknown as z.core.$ZodTypes)._zod
+  return 'innerType' in def ? typeOf(def.innerType as z.ZodType) : def.type
+}
+const isList = (schema: z.ZodType): boolean => typeOf(schema) === 'array'
+const isBoolean = (schema: z.ZodType): boolean => typeOf(schema) === 'boolean'
+
+export function helpText(): string {
+  const entries: [string, string][] = [
+    ['--help, -h', 'Show this.'],
+    ['--version', 'Show the version.'],
+    [
+      '--config FILE',
+      'Read settings from a JSON file (names as the last column here, with _ for -). Environment and command line win over it.',
+    ],
+  ]
+  for (const [name, { schema, env, option, help }] of Object.entries<Setting>(settings)) {
+    const value = isBoolean(schema) ? '' : ` ${name === 'data' ? 'DIR' : name === 'port' ? 'N' : 'VALUE'}`
+    const fallback = z.safeParse(schema, undefined).data as unknown
+    const shown =
+      fallback === undefined || (Array.isArray(fallback) && fallback.length === 0) ? '' : ` Default: ${fallback}.`
+    const also = [env?.replace('[]', '_0, _1, …'), option === undefined ? `${name} in the file` : undefined].filter(
+      Boolean,
+    )
+    entries.push([
+      option === undefined ? `(${name})` : `--${option}${value}`,
+      `${help}${shown} Also: ${also.join(', ')}.`,
+    ])
+  }
+  const lines = entries.flatMap(([head, text]) => [`  ${head}`, ...wrap(text, 84).map(line => `      ${line}`)])
+  return ['gantry: an agent server', '', 'Usage: npm start -- [options]', '', ...lines, ''].join('\n')
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)!
+    if (last && last.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = last ? `${last} ${word}` : word
+  }
+  return lines
+}

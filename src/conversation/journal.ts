@@ -1,0 +1,165 @@
+import { Fault, fault } from '../api/errors.ts'
+import type { Event } from '../api/events.ts'
+import { Mailboxes } from '../lib/mailbox.ts'
+import { type Micros, now, parseTime } from '../lib/time.ts'
+import type { ConversationRecord, EventRecord, NewEvent, Store } from '../store/store.ts'
+import { type Draft, place } from './draft.ts'
+import type { Feed } from './feed.ts'
+import { fold, initialState, isTreeNode, type State } from './state.ts'
+
+export interface View {
+  record: ConversationRecord
+  state: State
+}
+
+/** What a command wants changed. */
+export interface Change {
+  drafts?: readonly Draft[]
+  title?: string
+  parts?: Record<string, string>
+  /** Counts as activity even without a message or an action. */
+  touches?: boolean
+}
+
+/** Decides on what it is shown, and on nothing else: it may be asked again with a newer view. Refuses by throwing. */
+export type Command = (view: View) => Change
+
+interface Order {
+  command: Command
+  done: (events: Event[]) => void
+  refused: (reason: unknown) => void
+}
+
+/** How often a group is worked out anew when somebody else was faster. */
+const TRIES = 5
+
+/**
+ * The only way into a log. Commands of one conversation are decided in order, each on the outcome of the one before,
+ * and a whole group of them becomes durable in one append; then it is told, then acknowledged.
+ */
+export class Journal {
+  readonly #store: Store
+  readonly #feed: Feed
+  readonly #orders = new Mailboxes<Order>((id, group) => this.#carryOut(id, group))
+
+  constructor(store: Store, feed: Feed) {
+    this.#store = store
+    this.#feed = feed
+  }
+
+  /** Resolves with the events of this command, once they are durable. */
+  transact(id: string, command: Command): Promise<Event[]> {
+    return new Promise((done, refused) => this.#orders.post(id, { command, done, refused }))
+  }
+
+  async view(id: string): Promise<View | undefined> {
+    const [record] = await this.#store.conversations([id])
+    return record && { record, state: await this.stateOf(record) }
+  }
+
+  /** The folded state; folded again from the log should the stored one be damaged. */
+  async stateOf(record: ConversationRecord): Promise<State> {
+    if (!record.damaged) return JSON.parse(record.state)
+    let state = initialState({
+      confirmation_policy: { kind: 'AlwaysConfirm' },
+      security_analyzer: null,
+      tags: {},
+      last_event_at: record.createdAt,
+    })
+    for (let from = 1; from <= record.head; ) {
+      const page = await this.#store.readEvents({ no: record.no, from, limit: 500 })
+      if (page.length === 0) break
+      for (const event of page) if (!event.damaged) state = fold(state, JSON.parse(event.json))
+      from = page.at(-1)!.seq + 1
+    }
+    return state
+  }
+
+  async #carryOut(id: string, group: Order[]): Promise<void> {
+    let orders = group
+    try {
+      for (let attempt = 1; orders.length > 0; attempt++) {
+        const view = await this.view(id)
+        if (!view) throw fault('conversation_not_found', id)
+        const plan = decide(view, orders)
+        orders = plan.orders
+        try {
+          if (plan.changes) await this.#store.append(plan.append)
+        } catch (error) {
+          if (error instanceof Fault && error.code === 'conflict' && attempt < TRIES) continue
+          throw error
+        }
+        this.#feed.events(id, plan.records)
+        orders.forEach(({ done }, i) => {
+          done(plan.events[i]!)
+        })
+        return
+      }
+    } catch (error) {
+      for (const { refused } of orders) refused(error)
+    }
+  }
+}
+
+/** Works out what a group of commands comes to. A command that refuses leaves no trace. */
+function decide(view: View, orders: Order[]) {
+  const { record } = view
+  let state = view.state
+  let updatedAt = record.updatedAt
+  let title: string | undefined
+  let changes = false
+  const parts: Record<string, string> = {}
+  const kept: Order[] = []
+  const events: Event[][] = []
+  for (const order of orders) {
+    try {
+      const change = order.command({ record: title === undefined ? record : { ...record, title }, state })
+      const placed = place(state, change.drafts ?? [])
+      state = placed.state
+      title = change.title ?? title
+      Object.assign(parts, change.parts)
+      updatedAt = Math.max(updatedAt, change.touches ? now() : 0, ...placed.events.filter(isTreeNode).map(madeAt))
+      changes ||= placed.events.length > 0 || change.title !== undefined || !!change.parts || !!change.touches
+      kept.push(order)
+      events.push(placed.events)
+    } catch (error) {
+      order.refused(error)
+    }
+  }
+  const encoded = events.flat().map(encode)
+  const records: EventRecord[] = encoded.map(({ text, ...event }, i) => ({ ...event, seq: record.head + 1 + i }))
+  const append = {
+    no: record.no,
+    after: record.head,
+    head: record.head + records.length,
+    status: state.execution_status,
+    updatedAt,
+    state: JSON.stringify(state),
+    events: encoded,
+    ...(title !== undefined && { title }),
+    parts,
+  }
+  return { orders: kept, events, records, append, changes }
+}
+
+const madeAt = (event: Event): Micros => parseTime(event.timestamp) ?? 0
+
+export function encode(event: Event): NewEvent {
+  const text = textOf(event)
+  return {
+    id: event.id,
+    kind: event.kind,
+    source: event.source,
+    at: madeAt(event),
+    json: JSON.stringify(event),
+    ...(text && { text }),
+  }
+}
+
+/** What a search for words looks at: what was said and thought in messages. */
+function textOf(event: Event): string | undefined {
+  if (event.kind !== 'MessageEvent') return undefined
+  const { content, reasoning_content } = event.llm_message
+  const said = [...content, ...event.extended_content].flatMap(part => (part.type === 'text' ? [part.text] : []))
+  return [...said, reasoning_content ?? ''].join('\n').toLowerCase()
+}

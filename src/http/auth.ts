@@ -1,0 +1,86 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Access } from '../api/route.ts'
+import type { Verdict } from './origin.ts'
+
+/**
+ * `local`: bound to loopback with no key configured: a caller from this machine may omit the key.
+ * `key`: everybody needs it.
+ */
+export type Mode = 'local' | 'key'
+
+/** The credentials a request brings, unchecked. */
+export interface Credentials {
+  /** `X-Session-API-Key`, or for sockets the query. */
+  key: string | undefined
+  authorization: string | undefined
+  cookie: string | undefined
+}
+
+export interface Attempt extends Credentials {
+  verdict: Exclude<Verdict, object>
+  loopback: boolean
+}
+
+/** How a caller got in. Only `key` may see or store secrets. */
+export type Standing = 'key' | 'local' | 'free'
+
+export class Auth {
+  readonly mode: Mode
+  readonly #keys: readonly Buffer[]
+  readonly #session: string
+  #token: string | undefined
+
+  constructor(keys: readonly [string, ...string[]], mode: Mode) {
+    this.mode = mode
+    this.#keys = keys.map(digest)
+    this.#session = createHmac('sha256', keys[0]).update('session cookie').digest('base64url')
+  }
+
+  /** Undefined: 401. A wrong key is refused even where none is needed. */
+  admit(access: Access, attempt: Attempt, exposes: boolean): Standing | undefined {
+    const given = givenKey(attempt)
+    const own = attempt.verdict === 'own'
+    if (access === 'free' && own) return 'free'
+    if (given !== undefined) return this.isKey(given) ? 'key' : undefined
+    if (!own) return undefined
+    if (attempt.cookie !== undefined && same(attempt.cookie, this.#session)) return 'key'
+    const keyless = access === 'caller' || (access === 'expose' && !exposes)
+    return keyless && this.mode === 'local' && attempt.loopback ? 'local' : undefined
+  }
+
+  /** Compares with every key, each in constant time. */
+  isKey(candidate: string): boolean {
+    const hash = digest(candidate)
+    return this.#keys.reduce((found, key) => timingSafeEqual(key, hash) || found, false)
+  }
+
+  /** Makes the one-time token of a sign-in link; the last one made is the only one that works. */
+  issueToken(): string {
+    this.#token = randomBytes(32).toString('base64url')
+    return this.#token
+  }
+
+  /** The value of the sign-in cookie, in exchange for the key or the token. The token is then used up. */
+  signIn({ key, token }: { key?: string | undefined; token?: string | undefined }): string | undefined {
+    if (key !== undefined && this.isKey(key)) return this.#session
+    if (token === undefined || this.#token === undefined || !same(token, this.#token)) return undefined
+    this.#token = undefined
+    return this.#session
+  }
+}
+
+/** The key a caller sent explicitly. An empty header is how some clients say "none". */
+export function givenKey({ key, authorization }: Credentials): string | undefined {
+  const bearer = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  return key || bearer || undefined
+}
+
+/** Cookies are shared by all ports of a host, so the name tells one server's from another's. */
+export const cookieName = (host: string | undefined): string =>
+  `gantry_session_${/:(\d+)$/.exec(host ?? '')?.[1] ?? 'default'}`
+
+export const isLoopback = (address: string | undefined): boolean =>
+  address !== undefined && (address === '::1' || /^(::ffff:)?127\./.test(address))
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+const same = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b))

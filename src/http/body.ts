@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http'
+import { fault } from '../api/errors.ts'
+import { Invalid } from './validation.ts'
+
+/**
+ * The JSON body, or undefined for an empty one. Read from the connection itself: a GET may carry a body here, and the
+ * limit must hold before the bytes are kept.
+ */
+export async function readJson(incoming: IncomingMessage, limit: number): Promise<unknown> {
+  const bytes = await readBytes(incoming, limit)
+  if (bytes.length === 0) return undefined
+  if (!isJson(incoming.headers['content-type'])) throw fault('unsupported_media_type', 'application/json')
+  return parseJson(bytes)
+}
+
+async function readBytes(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  if (Number(incoming.headers['content-length'] ?? 0) > limit) throw fault('body_too_large', limit)
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > limit) throw fault('body_too_large', limit)
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+}
+
+const isJson = (type: string | undefined): boolean => /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type ?? '')
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    const position = Number(/position (\d+)/.exec((error as Error).message)?.[1] ?? 0)
+    throw new Invalid([{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', input: {} }])
+  }
+}

@@ -1,0 +1,44 @@
+import type { conversationRoutes } from '../../api/routes/conversations.ts'
+import type { Conversations } from '../../conversation/conversations.ts'
+import type { Auth } from '../auth.ts'
+import { type Handlers, Reply } from '../server.ts'
+
+export const conversationHandlers = (
+  conversations: Conversations,
+  auth: Auth,
+): Handlers<typeof conversationRoutes> => ({
+  startConversation: async ({ body, query }, call) => {
+    const isKey = (candidate: string | undefined) =>
+      call.standing === 'key' || (candidate !== undefined && auth.isKey(candidate))
+    const { info, created } = await conversations.start(body, isKey, query.include_skills)
+    return new Reply(created ? 201 : 200, info)
+  },
+  searchConversations: ({ query }) => {
+    const { page_id, limit, status, sort_order, include_skills } = query
+    return conversations.search(
+      {
+        order: sort_order.startsWith('CREATED_AT') ? 'created' : 'updated',
+        descending: sort_order.endsWith('_DESC'),
+        limit,
+        pageId: page_id,
+        ...(status && { status }),
+      },
+      include_skills,
+    )
+  },
+  countConversations: ({ query }) => conversations.count(query.status ?? undefined),
+  batchConversations: ({ query }) => conversations.batch(query.ids, query.include_skills),
+  getConversation: ({ params, query }) => conversations.get(params.conversation_id, query.include_skills),
+  updateConversation: async ({ params, body }) => {
+    await conversations.describe(params.conversation_id, body)
+    return { success: true }
+  },
+  deleteConversation: async ({ params }) => {
+    await conversations.delete(params.conversation_id)
+    return { success: true }
+  },
+  runConversation: async ({ params }) => {
+    await conversations.run(params.conversation_id)
+    return { success: true }
+  },
+})

@@ -1,0 +1,52 @@
+import { fault } from '../../api/errors.ts'
+import { Event } from '../../api/events.ts'
+import { withNulls } from '../../api/nulls.ts'
+import type { eventRoutes } from '../../api/routes/events.ts'
+import type { Conversations } from '../../conversation/conversations.ts'
+import type { Events } from '../../conversation/events.ts'
+import { type Handlers, JsonText } from '../server.ts'
+import { eventStream } from '../sse.ts'
+import type { Streams } from '../stream.ts'
+
+const complete = (event: Event): Event => withNulls(Event, event) as Event
+
+export const eventHandlers = (
+  conversations: Conversations,
+  events: Events,
+  streams: Streams,
+): Handlers<typeof eventRoutes> => ({
+  searchEvents: async ({ params, query }) => {
+    const { page_id, limit, sort_order, ...filters } = query
+    const record = await conversations.record(params.conversation_id)
+    const backward = sort_order === 'TIMESTAMP_DESC'
+    const { items, next } = await events.search(record, filters, { id: page_id, limit, backward })
+    return new JsonText(`{"items":[${items.join(',')}],"next_page_id":${JSON.stringify(next)}}`)
+  },
+  countEvents: async ({ params, query }) => events.count(await conversations.record(params.conversation_id), query),
+  streamEvents: async ({ params, query, headers }) => {
+    const record = await conversations.record(params.conversation_id)
+    const id = headers['last-event-id'] || query.after || undefined
+    const seq = id ? await events.positionOf(record, id) : 0
+    return eventStream(sink => streams.follow(record.id, record.no, { seq, id }, sink))
+  },
+  getEvent: async ({ params }) => {
+    const record = await conversations.record(params.conversation_id)
+    const [event] = await events.byId(record, [params.event_id])
+    if (!event) throw fault('event_not_found', params.event_id)
+    return complete(event)
+  },
+  batchEvents: async ({ params, query, body }) => {
+    const record = await conversations.record(params.conversation_id)
+    const found = await events.byId(record, body ?? query.ids ?? [])
+    return found.map(event => (event ? complete(event) : null))
+  },
+  sendMessage: async ({ params, body }) => {
+    await conversations.send(params.conversation_id, body)
+    return { success: true }
+  },
+  respondToConfirmation: async ({ params }) => {
+    // No action can be pending before agents act; an answer with nothing pending changes nothing.
+    await conversations.record(params.conversation_id)
+    return { success: true }
+  },
+})

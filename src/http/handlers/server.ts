@@ -1,0 +1,53 @@
+import { fault } from '../../api/errors.ts'
+import type { serverRoutes } from '../../api/routes/server.ts'
+import type { ServerInfo } from '../../api/server.ts'
+import type { Store } from '../../store/store.ts'
+import { type Auth, cookieName } from '../auth.ts'
+import type { Metrics } from '../metrics.ts'
+import { type Handlers, Reply } from '../server.ts'
+import type { WebFiles } from '../web.ts'
+
+export interface ServerParts {
+  auth: Auth
+  store: Store
+  metrics: Metrics
+  web: WebFiles
+  info(): ServerInfo
+  /** The OpenAPI document, as JSON. */
+  openapi(): string
+}
+
+const YEAR_SECONDS = 31_536_000
+
+export const serverHandlers = ({
+  auth,
+  store,
+  metrics,
+  web,
+  info,
+  openapi,
+}: ServerParts): Handlers<typeof serverRoutes> => ({
+  root: async ({ headers }) => (headers.accept?.includes('text/html') ? web.file('index.html') : info()),
+  alive: () => ({ status: 'ok' }),
+  health: () => ({ status: 'ok' }),
+  ready: async () => {
+    const { writable, reason } = await store.health()
+    return writable ? { status: 'ready' } : new Reply(503, { status: 'not ready', message: reason ?? 'cannot write' })
+  },
+  serverInfo: () => info(),
+  metrics: () => new Response(metrics.render(), { headers: { 'Content-Type': 'text/plain; version=0.0.4' } }),
+  openapi: () => new Response(openapi(), { headers: { 'Content-Type': 'application/json' } }),
+  docs: () => web.file('docs.html'),
+  redoc: () => web.file('docs.html'),
+  webFile: ({ params }) => web.file(params.file),
+  favicon: () => web.file('icon.svg'),
+  signIn: ({ body }, { host }) => {
+    const session = auth.signIn(body)
+    if (!session) throw fault('unauthorized')
+    return new Reply(204, undefined, { 'Set-Cookie': cookie(host, session, YEAR_SECONDS) })
+  },
+  signOut: (_, { host }) => new Reply(204, undefined, { 'Set-Cookie': cookie(host, '', 0) }),
+})
+
+const cookie = (host: string, value: string, maxAge: number): string =>
+  `${cookieName(host)}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict`

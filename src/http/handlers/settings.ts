@@ -1,0 +1,26 @@
+import { fault } from '../../api/errors.ts'
+import type { settingsRoutes } from '../../api/routes/settings.ts'
+import { agentSchema, conversationSchema } from '../../settings/schema.ts'
+import type { SettingsService } from '../../settings/settings.ts'
+import type { Handlers } from '../server.ts'
+
+export const settingsHandlers = (settings: SettingsService): Handlers<typeof settingsRoutes> => ({
+  storeSettings: ({ body }) => settings.store(body),
+  getSettings: ({ headers }) => settings.get(headers['x-expose-secrets']),
+  updateSettings: ({ body }) => {
+    if (body.active_profile) throw fault('llm_profile_not_found', body.active_profile)
+    return settings.update(body)
+  },
+  createMcpServer: ({ params, body }) => settings.createMcpServer(params.settings_key, body),
+  updateMcpServer: ({ params, body }) => settings.updateMcpServer(params.settings_key, body),
+  deleteMcpServer: ({ params }) => settings.deleteMcpServer(params.settings_key),
+  getAgentSchema: () => agentSchema(),
+  getConversationSchema: () => conversationSchema(),
+  listSecrets: () => settings.secrets.list(),
+  putSecret: ({ body }) => settings.secrets.put(body),
+  getSecretValue: async ({ params }) =>
+    new Response(await settings.secrets.value(params.name), {
+      headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' },
+    }),
+  deleteSecret: ({ params }) => settings.secrets.delete(params.name),
+})

@@ -1,0 +1,44 @@
+/** Every bound of the outer edge, with its reason. */
+
+/** Requests without a larger need of their own: enough for any settings document. */
+export const BODY_BYTES = 1024 * 1024
+
+/** Messages carry pictures as data URLs, and orders carry whole skill libraries: several MB are normal. */
+export const LARGE_BODY_BYTES = 32 * 1024 * 1024
+
+/** Requests being served at once. Past it the server is drowning: answering 503 at once helps it more than queueing. */
+export const REQUESTS_IN_FLIGHT = 1000
+
+/** How long a request may take to arrive: slow uploads finish, idle connections do not pile up. */
+export const REQUEST_TIMEOUT_MS = 300_000
+export const HEADERS_TIMEOUT_MS = 30_000
+/** Longer than the idle timeout of common proxies (60 s), so that they close first and never hit a closing socket. */
+export const KEEP_ALIVE_MS = 75_000
+
+/** How long requests in flight may take to finish after SIGTERM. */
+export const DRAIN_MS = 5_000
+
+/** A batch get: what a page of a list holds, so that one answer stays one page. */
+export const BATCH_IDS = 100
+
+/** An `input` echoed in a validation error: enough to recognise it, too little to flood a log. */
+export const ECHO_CHARACTERS = 500
+
+/** Readers of one conversation. Each costs a socket and a buffer; fifty times what people need. */
+export const READERS_PER_CONVERSATION = 1000
+
+/** Bytes a live reader may leave unread before it is told to come back later. */
+export const READER_BUFFER_BYTES = 4 * 1024 * 1024
+/** A reader that is catching up gets the next page once it has read this far: its memory is one page. */
+export const READER_LOW_BYTES = 256 * 1024
+/** Events a catching-up reader gets in one piece. */
+export const READER_PAGE = 100
+/** How long a reader that was told to go may take to read what it has coming. */
+export const READER_LINGER_MS = 30_000
+
+/** First-message authentication. */
+export const SOCKET_AUTH_MS = 10_000
+/** A socket that does not answer two pings is gone, whatever TCP believes. */
+export const SOCKET_PING_MS = 30_000
+/** One frame from a client: a message with pictures. */
+export const SOCKET_FRAME_BYTES = 16 * 1024 * 1024

@@ -1,0 +1,196 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import * as z from 'zod'
+import { Fault } from '../api/errors.ts'
+import { SocketMessage } from '../api/events.ts'
+import type { Conversations } from '../conversation/conversations.ts'
+import { unplaced } from '../conversation/draft.ts'
+import type { Events } from '../conversation/events.ts'
+import type { Log } from '../lib/log.ts'
+import type { ConversationRecord } from '../store/store.ts'
+import type { Auth } from './auth.ts'
+import { type EventsQuery, type Handshake, shakeHands } from './handshake.ts'
+import { READER_LINGER_MS, SOCKET_AUTH_MS, SOCKET_FRAME_BYTES, SOCKET_PING_MS } from './limits.ts'
+import type { OriginPolicy } from './origin.ts'
+import type { Sink, Streams } from './stream.ts'
+
+export interface SocketsParts {
+  auth: Auth
+  origins: OriginPolicy
+  conversations: Conversations
+  events: Events
+  streams: Streams
+  log: Log
+}
+
+const AuthFrame = z.strictObject({ type: z.literal('auth'), session_api_key: z.string().optional() })
+
+/** The WebSocket side of the server: `/sockets/events/{conversation_id}`. */
+export class Sockets {
+  readonly #parts: SocketsParts
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: SOCKET_FRAME_BYTES, perMessageDeflate: false })
+  readonly #silent = new WeakSet<WebSocket>()
+  readonly #pings: NodeJS.Timeout
+
+  constructor(parts: SocketsParts) {
+    this.#parts = parts
+    this.#pings = setInterval(() => this.#ping(), SOCKET_PING_MS).unref()
+  }
+
+  get open(): number {
+    return this.#server.clients.size
+  }
+
+  /** Takes an upgrade request over from the HTTP server. */
+  upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const handshake = shakeHands(request, this.#parts.auth, this.#parts.origins)
+    if ('refused' in handshake) {
+      this.#parts.log.info('socket refused', { status: handshake.refused })
+      stream.end(`HTTP/1.1 ${handshake.refused} ${STATUS_CODES[handshake.refused]}\r\nConnection: close\r\n\r\n`)
+      return
+    }
+    this.#server.handleUpgrade(request, stream, head, socket => {
+      socket.on('error', () => socket.terminate())
+      socket.on('pong', () => this.#silent.delete(socket))
+      this.#serve(socket, stream, handshake)
+    })
+  }
+
+  /** Everybody is told to come back: the server restarts. */
+  close(): void {
+    clearInterval(this.#pings)
+    for (const socket of this.#server.clients) socket.close(1012)
+    setTimeout(() => {
+      for (const socket of this.#server.clients) socket.terminate()
+    }, 1000).unref()
+  }
+
+  /**
+   * Frames of one socket are taken one at a time, in order: while one is being worked on the socket is not read.
+   * Where nothing was brought with the handshake, the first must bring the key.
+   */
+  #serve(socket: WebSocket, stream: Duplex, { id, query, admitted }: Exclude<Handshake, { refused: number }>): void {
+    let asking = admitted === 'ask'
+    const refuse = () => socket.close(4001, 'Authentication failed')
+    const patience = asking ? setTimeout(refuse, SOCKET_AUTH_MS) : undefined
+    socket.once('close', () => clearTimeout(patience))
+    let turn = asking ? Promise.resolve() : this.#follow(socket, stream, id, query)
+    const take = async (data: RawData) => {
+      if (!asking) return this.#hear(socket, id, data)
+      asking = false
+      clearTimeout(patience)
+      if (this.#bringsKey(data)) await this.#follow(socket, stream, id, query)
+      else refuse()
+    }
+    socket.on('message', data => {
+      socket.pause()
+      turn = turn.then(() => take(data)).finally(() => socket.resume())
+    })
+  }
+
+  #bringsKey(data: RawData): boolean {
+    const frame = z.safeParse(AuthFrame, parse(data))
+    return frame.success && this.#parts.auth.isKey(frame.data.session_api_key ?? '')
+  }
+
+  async #follow(socket: WebSocket, stream: Duplex, id: string, query: EventsQuery): Promise<void> {
+    const { conversations, events, streams, log } = this.#parts
+    try {
+      const record = await conversations.record(id)
+      const after = await this.#cursor(record, query, events)
+      const stop = streams.follow(id, record.no, after, socketSink(socket, stream))
+      if (!stop) {
+        socket.close(1013, 'Too many connections for this conversation')
+        return
+      }
+      socket.once('close', stop)
+      log.info('socket', { conversation: id, after: after.seq })
+    } catch (error) {
+      if (error instanceof Fault && error.code === 'conversation_not_found')
+        socket.close(4004, 'Conversation not found')
+      else if (error instanceof Fault && error.code === 'event_not_found') socket.close(4004, 'Event not found')
+      else {
+        log.error('socket', { conversation: id, error: String(error) })
+        socket.close(1011, 'Internal error')
+      }
+    }
+  }
+
+  async #cursor(record: ConversationRecord, query: EventsQuery, events: Events) {
+    if (query.after !== undefined) return { seq: await events.positionOf(record, query.after), id: query.after }
+    const mode = query.resend_mode ?? (query.resend_all ? 'all' : undefined)
+    if (mode === 'all') return { seq: 0, id: undefined }
+    if (mode === 'since' && query.after_timestamp)
+      return { seq: await events.positionBefore(record, query.after_timestamp), id: undefined }
+    return { seq: record.head, id: undefined }
+  }
+
+  /** A message, as `POST …/events` with `run`. What is wrong with it is said on the same socket, which stays open. */
+  async #hear(socket: WebSocket, id: string, data: RawData): Promise<void> {
+    try {
+      const frame = parse(data)
+      if (frame === undefined) throw new SyntaxError('The frame is not JSON')
+      if (AuthFrame.safeParse(frame).success) return
+      const { role, content } = SocketMessage.parse(frame)
+      await this.#parts.conversations.send(id, { role, content, run: true })
+    } catch (error) {
+      const { code, detail } = this.#complaint(id, error)
+      socket.send(JSON.stringify(unplaced({ kind: 'ServerErrorEvent', source: 'environment', code, detail })))
+    }
+  }
+
+  #complaint(id: string, error: unknown): { code: string; detail: string } {
+    if (error instanceof SyntaxError) return { code: 'JSONDecodeError', detail: error.message }
+    if (error instanceof z.ZodError) return { code: 'ValidationError', detail: z.prettifyError(error) }
+    if (error instanceof Fault) return { code: error.code, detail: error.message }
+    this.#parts.log.error('socket', { conversation: id, error: String(error) })
+    return { code: 'InternalError', detail: 'The message could not be stored' }
+  }
+
+  #ping(): void {
+    for (const socket of this.#server.clients) {
+      if (this.#silent.has(socket)) socket.terminate()
+      else {
+        this.#silent.add(socket)
+        socket.ping()
+      }
+    }
+  }
+}
+
+/**
+ * Events go past the `ws` library straight to the stream: each batch is one buffer of whole frames, shared by all
+ * sockets. Its own frames (ping, close) are whole writes too, so the two never mix within a frame.
+ */
+function socketSink(socket: WebSocket, stream: Duplex): Sink {
+  return {
+    encoding: 'socket',
+    write: chunk => {
+      if (socket.readyState === socket.OPEN) stream.write(chunk)
+    },
+    buffered: () => stream.writableLength,
+    drained: () =>
+      new Promise(resolve => {
+        if (!stream.writableNeedDrain) return resolve()
+        const done = () => {
+          stream.off('drain', done).off('close', done)
+          resolve()
+        }
+        stream.on('drain', done).on('close', done)
+      }),
+    close: (code, reason) => {
+      socket.close(code, reason)
+      setTimeout(() => socket.terminate(), READER_LINGER_MS).unref()
+    },
+  }
+}
+
+/** Undefined when it is not JSON. */
+function parse(data: RawData): unknown {
+  try {
+    return JSON.parse(String(data))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,70 @@
+import { flushCompileCache } from 'node:module'
+import { startApp } from './app.ts'
+import { BadUsage, type Config, helpText, readConfig } from './config.ts'
+import { makeLog } from './lib/log.ts'
+import { AlreadyOwned } from './store/ownership.ts'
+import { GANTRY_VERSION } from './version.ts'
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+/** One line, and an exit code that says whose fault it was: 2 the caller's, 1 the world's. */
+function fail(message: string, code: 1 | 2): never {
+  process.stderr.write(`gantry: ${message}\n`)
+  process.exit(code)
+}
+
+function config(): Config {
+  try {
+    const command = readConfig(process.argv.slice(2), process.env)
+    if ('config' in command) return command.config
+    say(command.show === 'help' ? helpText() : GANTRY_VERSION)
+    process.exit(0)
+  } catch (error) {
+    if (error instanceof BadUsage) fail(`${error.message} (see --help)`, 2)
+    throw error
+  }
+}
+
+function explain(error: NodeJS.ErrnoException, { host, port, data }: Config): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `port ${port} on ${host} is in use; choose another with --port`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is not an address of this machine; choose another with --host`
+    case 'EACCES':
+      return error.syscall === 'listen'
+        ? `not allowed to listen on port ${port}`
+        : `not allowed to use ${error.path ?? data}`
+    default:
+      return error.message
+  }
+}
+
+const settings = config()
+const log = makeLog(settings.log_level, line => process.stderr.write(line))
+const app = await startApp(settings, log, process.pid).catch((error: NodeJS.ErrnoException) =>
+  fail(error instanceof AlreadyOwned ? error.message : explain(error, settings), 1),
+)
+
+say(`Gantry ${GANTRY_VERSION} listens on ${app.url}`)
+if (process.stdout.isTTY) say(`Open it signed in (works once): ${app.signInLink()}`)
+else if (app.keyFile) say(`The session key is in ${app.keyFile}`)
+
+// Node writes its compile cache only at a clean exit, and a server rarely has one.
+setTimeout(() => flushCompileCache(), 500).unref()
+
+process.on('uncaughtException', error => {
+  log.error('crash', { error: error.stack })
+  process.exit(1)
+})
+
+let stopping = false
+const stop = async () => {
+  if (stopping) process.exit(1)
+  stopping = true
+  await app.close()
+  process.exit(0)
+}
+process.on('SIGTERM', stop)
+process.on('SIGINT', stop)

@@ -1,0 +1,82 @@
+import type { AgentSettings, ConversationSettings } from '../api/agent.ts'
+import { LLM } from '../api/llm.ts'
+import type { MCPServer, MCPServerPatch } from '../api/mcp.ts'
+import type { Settings, SettingsResponse, SettingsUpdateRequest } from '../api/settings.ts'
+import type { Vault } from '../policy/secrets.ts'
+import type { Store } from '../store/store.ts'
+import { addServer, applyFlat, applyUpdate, patchServer, removeServer } from './changes.ts'
+import {
+  type FullSettings,
+  fullSettings,
+  NOTHING_SAID,
+  type SettingsDocument,
+  secretsOf,
+  storable,
+} from './document.ts'
+import { StoredSecrets } from './secrets.ts'
+import { StoredDocument } from './stored-document.ts'
+import { exposureOf, settingsResponse } from './view.ts'
+
+/** The user's settings: one document, read and written by both generations of the API. */
+export class SettingsService {
+  readonly secrets: StoredSecrets
+  readonly #document: StoredDocument<SettingsDocument>
+  readonly #vault: Vault
+
+  constructor(store: Store, vault: Vault) {
+    this.#document = new StoredDocument(store, 'settings', NOTHING_SAID)
+    this.#vault = vault
+    this.secrets = new StoredSecrets(store, vault)
+  }
+
+  /** `expose` is the header `X-Expose-Secrets`. */
+  async get(expose?: string): Promise<SettingsResponse> {
+    const exposure = exposureOf(expose)
+    return settingsResponse(await this.#document.read(), this.#vault, exposure)
+  }
+
+  async store(flat: Settings): Promise<{ message: string }> {
+    const secrets = this.secrets.changes(flat.secrets_store?.custom_secrets ?? {})
+    await this.#change(document => applyFlat(document, flat))
+    if (secrets.length > 0) await this.secrets.apply(secrets)
+    return { message: 'Settings stored' }
+  }
+
+  /** `profile`: the sealed LLM of the profile that `active_profile` names; a name nobody knows is for the caller. */
+  update(request: SettingsUpdateRequest, profile?: LLM): Promise<SettingsResponse> {
+    return this.#change(document => applyUpdate(document, request, profile), secretsOf(LLM, profile))
+  }
+
+  createMcpServer(key: string, server: MCPServer): Promise<SettingsResponse> {
+    return this.#change(document => addServer(document, key, server))
+  }
+
+  updateMcpServer(key: string, patch: MCPServerPatch): Promise<SettingsResponse> {
+    return this.#change(document => patchServer(document, key, patch))
+  }
+
+  deleteMcpServer(key: string): Promise<SettingsResponse> {
+    return this.#change(document => removeServer(document, key))
+  }
+
+  /** Everything, with defaults; secrets sealed. */
+  async full(): Promise<FullSettings> {
+    return fullSettings(await this.#document.read())
+  }
+
+  async agentSettings(): Promise<AgentSettings> {
+    return (await this.full()).agent_settings
+  }
+
+  async conversationSettings(): Promise<ConversationSettings> {
+    return (await this.full()).conversation_settings
+  }
+
+  async #change(
+    change: (document: SettingsDocument) => SettingsDocument,
+    sealed: readonly string[] = [],
+  ): Promise<SettingsResponse> {
+    const stored = await this.#document.update(document => storable(change(document), document, this.#vault, sealed))
+    return settingsResponse(stored, this.#vault, 'masked')
+  }
+}

@@ -1,0 +1,68 @@
+import type { DatabaseSync } from 'node:sqlite'
+
+/**
+ * Forward only: a step, once released, never changes. The number of steps taken is the database's `user_version`.
+ * `crc` is the CRC-32 of the JSON beside it: a flipped bit is noticed, and harms that record alone.
+ */
+const steps = [
+  `
+  CREATE TABLE conversations (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    title TEXT,
+    parent_id TEXT,
+    head INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    crc INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX conversations_created ON conversations (created_at, no);
+  CREATE INDEX conversations_updated ON conversations (updated_at, no);
+  CREATE INDEX conversations_status_created ON conversations (status, created_at, no);
+  CREATE INDEX conversations_status_updated ON conversations (status, updated_at, no);
+  CREATE INDEX conversations_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
+
+  CREATE TABLE parts (
+    conversation INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    json TEXT NOT NULL,
+    crc INTEGER NOT NULL,
+    PRIMARY KEY (conversation, name)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE events (
+    conversation INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    source TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    crc INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    text TEXT,
+    PRIMARY KEY (conversation, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX events_id ON events (conversation, id);
+  CREATE INDEX events_kind ON events (conversation, kind, seq);
+
+  CREATE TABLE purges (conversation INTEGER PRIMARY KEY) STRICT;
+
+  CREATE TABLE documents (
+    name TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    crc INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+]
+
+export function migrate(db: DatabaseSync): void {
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (version > steps.length)
+    throw new Error(`The data was written by a newer Gantry (schema ${version}, this one knows ${steps.length})`)
+  for (let step = version; step < steps.length; step++) {
+    db.exec(`BEGIN IMMEDIATE; ${steps[step]}; PRAGMA user_version = ${step + 1}; COMMIT`)
+  }
+}

@@ -1,0 +1,175 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { fault } from '../api/errors.ts'
+import type { Micros } from '../lib/time.ts'
+import { checksum, Statements, type Value } from './database.ts'
+import type { ConversationQuery, ConversationRecord, EventQuery, EventRecord } from './store.ts'
+
+interface ConversationRow extends ConversationRecord {
+  crc: number
+}
+
+interface EventRow extends EventRecord {
+  crc: number
+}
+
+const CONVERSATION = `no, id, created_at AS createdAt, updated_at AS updatedAt, status, title,
+  parent_id AS parentId, head, state, crc`
+const EVENT = 'seq, id, kind, source, at, json, crc'
+
+/** The reading half of the embedded store. Async by the port's promise, though SQLite answers at once. */
+export class Reads {
+  readonly #sql: Statements
+
+  constructor(db: DatabaseSync) {
+    this.#sql = new Statements(db)
+  }
+
+  async conversations(ids: string[]): Promise<(ConversationRecord | undefined)[]> {
+    return ids.map(id => {
+      const row = this.#sql.get<ConversationRow>(`SELECT ${CONVERSATION} FROM conversations WHERE id = ?`, id)
+      return row && conversation(row)
+    })
+  }
+
+  async conversationParts(nos: number[], names: string[]): Promise<Record<string, string>[]> {
+    return nos.map(no => {
+      const parts: Record<string, string> = {}
+      for (const name of names) {
+        const row = this.#sql.get<{ json: string; crc: number }>(
+          'SELECT json, crc FROM parts WHERE conversation = ? AND name = ?',
+          ...[no, name],
+        )
+        if (row && checksum(row.json) === row.crc) parts[name] = row.json
+      }
+      return parts
+    })
+  }
+
+  async searchConversations(query: ConversationQuery) {
+    const column = query.order === 'created' ? 'created_at' : 'updated_at'
+    const [direction, beyond] = query.descending ? ['DESC', '<='] : ['ASC', '>=']
+    const conditions: string[] = []
+    const values: Value[] = []
+    if (query.status) {
+      conditions.push('status = ?')
+      values.push(query.status)
+    }
+    const from =
+      query.from &&
+      this.#sql.get<{ at: number; no: number }>(
+        `SELECT ${column} AS at, no FROM conversations WHERE id = ?`,
+        query.from,
+      )
+    if (from) {
+      conditions.push(`(${column}, no) ${beyond} (?, ?)`)
+      values.push(from.at, from.no)
+    }
+    const rows = this.#sql.all<ConversationRow>(
+      `SELECT ${CONVERSATION} FROM conversations ${where(conditions)}
+       ORDER BY ${column} ${direction}, no ${direction} LIMIT ?`,
+      ...[...values, query.limit + 1],
+    )
+    return { items: rows.slice(0, query.limit).map(conversation), next: rows[query.limit]?.id }
+  }
+
+  async countConversations(status?: string): Promise<number> {
+    return status
+      ? this.#count('SELECT count(*) AS n FROM conversations WHERE status = ?', status)
+      : this.#count('SELECT count(*) AS n FROM conversations')
+  }
+
+  async childrenOf(ids: string[]): Promise<Map<string, string[]>> {
+    const children = new Map<string, string[]>()
+    for (const id of ids) {
+      const rows = this.#sql.all<{ id: string }>('SELECT id FROM conversations WHERE parent_id = ? ORDER BY no', id)
+      if (rows.length > 0)
+        children.set(
+          id,
+          rows.map(row => row.id),
+        )
+    }
+    return children
+  }
+
+  async readEvents(query: EventQuery): Promise<EventRecord[]> {
+    const { conditions, values } = eventConditions(query)
+    const rows = this.#sql.all<EventRow>(
+      `SELECT ${EVENT} FROM events ${where(conditions)} ORDER BY seq ${query.backward ? 'DESC' : 'ASC'} LIMIT ?`,
+      ...[...values, query.limit],
+    )
+    return rows.map(event)
+  }
+
+  async countEvents(query: Omit<EventQuery, 'limit' | 'backward'>): Promise<number> {
+    const { conditions, values } = eventConditions(query)
+    return this.#count(`SELECT count(*) AS n FROM events ${where(conditions)}`, ...values)
+  }
+
+  async eventsById(no: number, ids: string[]): Promise<(EventRecord | undefined)[]> {
+    return ids.map(id => {
+      const row = this.#sql.get<EventRow>(`SELECT ${EVENT} FROM events WHERE conversation = ? AND id = ?`, no, id)
+      return row && event(row)
+    })
+  }
+
+  /** Times strictly increase along a log, so a time is found by halving. */
+  async positionAt(no: number, at: Micros): Promise<number> {
+    const head = this.#sql.get<{ head: number }>('SELECT head FROM conversations WHERE no = ?', no)?.head ?? 0
+    let [low, high] = [1, head + 1]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const found = this.#sql.get<{ at: number }>(
+        'SELECT at FROM events WHERE conversation = ? AND seq = ?',
+        no,
+        middle,
+      )
+      if ((found?.at ?? Number.POSITIVE_INFINITY) < at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  async readDocument(name: string): Promise<{ version: number; json: string | undefined }> {
+    const row = this.#sql.get<{ version: number; json: string; crc: number }>(
+      'SELECT version, json, crc FROM documents WHERE name = ?',
+      name,
+    )
+    if (!row) return { version: 0, json: undefined }
+    if (checksum(row.json) !== row.crc) throw fault('record_damaged', `The document ${name}`)
+    return { version: row.version, json: row.json }
+  }
+
+  protected hasPurges(): boolean {
+    return this.#sql.get('SELECT 1 FROM purges LIMIT 1') !== undefined
+  }
+
+  #count(sql: string, ...values: Value[]): number {
+    return this.#sql.get<{ n: number }>(sql, ...values)?.n ?? 0
+  }
+}
+
+const where = (conditions: string[]) => (conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '')
+
+function eventConditions(query: Omit<EventQuery, 'limit' | 'backward'>): { conditions: string[]; values: Value[] } {
+  const conditions = ['conversation = ?']
+  const values: Value[] = [query.no]
+  const add = (condition: string, value: Value | undefined) => {
+    if (value === undefined) return
+    conditions.push(condition)
+    values.push(value)
+  }
+  add('seq >= ?', query.from)
+  add('seq <= ?', query.to)
+  add('kind = ?', query.kind)
+  add('source = ?', query.source)
+  add('instr(text, ?) > 0', query.text)
+  return { conditions, values }
+}
+
+function conversation({ crc, ...record }: ConversationRow): ConversationRecord {
+  return checksum(record.state) === crc ? record : { ...record, damaged: true }
+}
+
+function event({ crc, ...record }: EventRow): EventRecord {
+  return checksum(record.json) === crc ? record : { ...record, damaged: true }
+}
