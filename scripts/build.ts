@@ -1,4 +1,4 @@
-import { chmod, glob, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { type BuildOptions, build } from 'rolldown'
@@ -54,11 +54,11 @@ async function put([path, content]: Files[number]): Promise<void> {
   await writeFile(file, wanted)
 }
 
+/** Whatever an earlier build left; the compile cache of the server that runs from here stays. */
 async function removeOthers(files: Files): Promise<void> {
-  const wanted = new Set(files.map(([path]) => join(dist, path)))
-  const found = await readdir(dist, { recursive: true, withFileTypes: true })
-  const stale = found.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-  await Promise.all(stale.filter(file => !wanted.has(file)).map(file => rm(file)))
+  const wanted = new Set(files.map(([path]) => path))
+  const found = await Array.fromAsync(glob('**/*.*', { cwd: dist, exclude: ['.cache/**'] }))
+  await Promise.all(found.filter(path => !wanted.has(path)).map(path => rm(join(dist, path), { force: true })))
 }
 
 const parts = await Promise.allSettled([

@@ -17,9 +17,10 @@ const valuesOf = (schema: Schema): Schema | undefined =>
   schema.items ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined)
 
 export function schemasOf(document: OpenApi): Schemas {
-  const resolve = (schema: Schema): Schema => {
-    const found = schema.$ref && document.components?.schemas?.[nameOf(schema.$ref)]
-    return found ? { ...found, ...schema, $ref: undefined } : schema
+  function resolve(schema: Schema, seen: string[] = []): Schema {
+    const { $ref, ...rest } = schema
+    if (!$ref || seen.includes($ref)) return rest
+    return { ...resolve(document.components?.schemas?.[nameOf($ref)] ?? {}, [...seen, $ref]), ...rest }
   }
 
   function typeOf(schema: Schema): string {
@@ -110,7 +111,12 @@ export function schemasOf(document: OpenApi): Schemas {
     return Object.hasOwn(byType, type) ? byType[type] : ''
   }
 
-  return { typeOf, view, example, resolve }
+  return {
+    typeOf,
+    view: schema => view(schema),
+    example: schema => example(schema),
+    resolve: schema => resolve(schema),
+  }
 }
 
 function limitsOf(schema: Schema): string[] {

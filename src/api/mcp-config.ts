@@ -29,10 +29,13 @@ export const MCPSSEServerConfig = z
 const timeout = () =>
   z
     .int()
-    .positive('Timeout must be positive')
-    .max(3600, 'Timeout cannot exceed 3600 seconds')
+    .refine(seconds => seconds > 0, { error: 'Timeout must be positive', params: { type: 'value_error' } })
+    .refine(seconds => seconds <= 3600, {
+      error: 'Timeout cannot exceed 3600 seconds',
+      params: { type: 'value_error' },
+    })
+    .meta({ minimum: 1, maximum: 3600, description: 'In seconds' })
     .nullish()
-    .meta({ description: 'In seconds' })
 
 export const MCPSHTTPServerConfig = z
   .object({ url: serverUrl(), api_key: secret().nullish(), timeout: timeout() })

@@ -114,7 +114,7 @@ class Schemas {
   of(schema: z.ZodType, io: 'input' | 'output'): Json {
     const { $schema, $defs = {}, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: tidy })
     const own = z.globalRegistry.get(schema)?.id
-    const definitions: Json = own ? { ...$defs, [own]: json } : $defs
+    const definitions: Json = own && !(own in $defs) ? { ...$defs, [own]: json } : $defs
     const names = new Map(Object.keys(definitions).map(name => [name, this.#nameFor(name, definitions[name], io)]))
     for (const [name, definition] of Object.entries(definitions))
       this.components[names.get(name)!] ??= rename(definition, names, own)

@@ -6,9 +6,9 @@ import type { Settings, SettingsUpdateRequest } from '../api/settings.ts'
 import type { ProviderToken, UserSecrets } from '../api/user-secrets.ts'
 import type { SettingsDocument } from './document.ts'
 import { type FlatField, settleFlat, writeFlat } from './mapping.ts'
-import { fromLists, type Servers } from './mcp-lists.ts'
-import { flatChange, isBlank, mergeDeep, mergePatch, type Plain, unmask } from './merge.ts'
-import { setIn } from './paths.ts'
+import { fromLists, type Server, type Servers } from './mcp-lists.ts'
+import { flatChange, isBlank, isPlain, mergeDeep, mergePatch, type Plain, unmask } from './merge.ts'
+import { removeIn, setIn } from './paths.ts'
 
 /** What each request makes of the stored document. Secrets that came with it are still plain: see `storable`. */
 
@@ -58,8 +58,26 @@ export function applyUpdate(
 /** Another kind of agent starts from its own defaults. */
 function mergeAgent(settings: Plain, diff: Plain): Plain {
   const changesKind = 'agent_kind' in diff && kindOf(diff) !== kindOf(settings)
-  return mergePatch(changesKind ? {} : settings, unmask(diff, settings))
+  const said = removeIn(unmask(diff, settings), CLOCK)
+  if (isPlain(said.mcp_config)) {
+    const patches = Object.entries(said.mcp_config)
+    const stored = (settings.mcp_config ?? {}) as Servers
+    said.mcp_config = Object.fromEntries(patches.map(([key, patch]) => [key, keepingAuth(patch, stored[key])]))
+  }
+  return mergePatch(changesKind ? {} : settings, said)
 }
+
+/**
+ * A credential arrives with null for all that was left out: its schema fills that in. So inside one that stays of its
+ * kind null keeps, "" clears, and `auth: null` removes the whole.
+ */
+function keepingAuth<T>(patch: T, server: Server | undefined): T {
+  if (!isPlain(patch) || !isPlain(patch.auth) || patch.auth.strategy !== server?.auth?.strategy) return patch
+  return { ...patch, auth: mergePatch({}, patch.auth) }
+}
+
+/** The time of reading, not a setting: sent back with all the rest, it would stop the clock. */
+const CLOCK = ['agent_context', 'current_datetime']
 
 const kindOf = ({ agent_kind }: Plain) => (agent_kind === 'acp' ? 'acp' : 'openhands')
 
@@ -71,7 +89,7 @@ export function addServer(document: SettingsDocument, key: string, server: MCPSe
 export function patchServer(document: SettingsDocument, key: string, patch: MCPServerPatch): SettingsDocument {
   const server = serversOf(document)[key]
   if (!Object.hasOwn(serversOf(document), key)) throw fault('mcp_server_not_found', key)
-  return withServer(document, key, mergePatch(server, unmask<Plain>(patch, server)))
+  return withServer(document, key, mergePatch(server, keepingAuth(unmask<Plain>(patch, server), server)))
 }
 
 export function removeServer(document: SettingsDocument, key: string): SettingsDocument {

@@ -96,15 +96,25 @@ function keyOf(posted: Posted, servers: Servers, shown: Map<string, ListName>): 
 
 function changed({ enabled: _, ...server }: Server, posted: Posted): Server {
   if (posted.list === 'stdio_servers') {
-    const { command, args = server.args, env } = posted.item
+    const { command, args = server.args, env = server.env } = posted.item
     const transport = server.command ? server.transport : 'stdio'
-    return { ...server, transport, command, args, env: env ? unmask(env, server.env) : server.env }
+    return {
+      ...server,
+      transport,
+      command,
+      args: orNone(args, server.args),
+      env: orNone(unmask(env, server.env), server.env),
+    }
   }
   const { url, api_key, timeout = server.timeout } = posted.item
   const moved = !server.url || listOf(server) !== posted.list
   const transport = moved ? (posted.list === 'sse_servers' ? 'sse' : 'http') : server.transport
   return { ...server, url, transport, timeout: timeout ?? undefined, auth: credential(server.auth, api_key) }
 }
+
+/** The lists show an empty one where there is none; sent back, it is still none. */
+const orNone = <T extends object>(given: T | null | undefined, old: T | null | undefined): T | null | undefined =>
+  old === undefined && given && Object.keys(given).length === 0 ? undefined : given
 
 function credential(old: Server['auth'], apiKey: string | null | undefined): Server['auth'] {
   if (apiKey === undefined || apiKey === null || apiKey === MASK) return old

@@ -59,7 +59,7 @@ describe('MCP servers as lists and as a map', () => {
     'odd.name': { command: 'odd' },
     second: { url: 'https://sse.example/one', transport: 'http', headers: { A: 'h' } },
   }
-  const extras = { 'sse-example': { description: 'mine', headers: { X: 'h' } }, ...hidden }
+  const extras = { bare: { command: 'bare' }, 'sse-example': { description: 'mine', headers: { X: 'h' } }, ...hidden }
 
   test('servers that the lists cannot express are hidden from them and survive every post', () => {
     const stored = { ...fromLists({}, lists), ...hidden }

@@ -212,13 +212,14 @@ describe('only what a client names changes', () => {
         )
       })
     }
-    test('remote.auth: the mask keeps the credential, "" clears it, null removes it', async () => {
+    test('remote.auth: what is left out or masked keeps the credential, "" clears it, null removes it', async () => {
       const auth = async (value: unknown) => {
         const to = open(full)
         await to.patch({ agent_settings_diff: { mcp_config: { remote: { auth: value } } } })
         return valueAt(to.leaves(), 'agent_settings.mcp_config.remote.auth').map(([, leaf]) => leaf)
       }
       assert.deepEqual(await auth({ strategy: 'bearer', value: MASK }), ['bearer', 'canary bearer'])
+      assert.deepEqual(await auth({ strategy: 'bearer' }), ['bearer', 'canary bearer'])
       assert.deepEqual(await auth({ strategy: 'bearer', value: 'canary two' }), ['bearer', 'canary two'])
       assert.deepEqual(await auth({ strategy: 'bearer', value: '' }), ['bearer'])
       assert.deepEqual(await auth(null), [])

@@ -4,6 +4,7 @@ import { LLM } from '../../src/api/llm.ts'
 import { MASK } from '../../src/api/secret.ts'
 import { SecretCreateRequest } from '../../src/api/user-secrets.ts'
 import { looksLikeToken, Vault } from '../../src/policy/secrets.ts'
+import { getIn } from '../../src/settings/paths.ts'
 import { agentSchema, conversationSchema } from '../../src/settings/schema.ts'
 import { SettingsService } from '../../src/settings/settings.ts'
 import { agentLeaves, flatLeaves, isRefusal, nested, open, parsed, vault } from '../support/settings.ts'
@@ -18,8 +19,7 @@ describe('updates at the same time', () => {
     await Promise.all(leaves.map(({ path, values }) => patch({ agent_settings_diff: nested(path, values[1]) })))
     const settings = await service.get('plaintext')
     for (const { path, values } of leaves) {
-      const value = path.split('.').reduce<any>((at, key) => at[key], settings.agent_settings)
-      assert.deepEqual(value, values[1], path)
+      assert.deepEqual(getIn(settings.agent_settings, path.split('.')), values[1], path)
     }
   })
 
@@ -126,17 +126,40 @@ describe('secrets', () => {
     await assert.rejects(service.get('yes'), code('bad_request'))
   })
 
-  test('a masked copy of all settings sent back changes nothing', async () => {
+  test('a masked copy of all settings sent back changes nothing, and does not stop the clock', async () => {
     const { service, patch, post, leaves } = await withCanaries()
-    const was = leaves()
+    const settings = async () => {
+      const { agent_settings, ...others } = await service.get('plaintext')
+      return {
+        ...others,
+        agent_settings: { ...agent_settings, agent_context: { ...agent_settings.agent_context, current_datetime: '' } },
+      }
+    }
+    const was = await settings()
     const { agent_settings, conversation_settings, misc_settings, ...flat } = await service.get()
     await post(flat)
-    assert.deepEqual(leaves(), was)
-    await patch({ agent_settings_diff: { agent_context: { skills: agent_settings.agent_context!.skills } } })
-    assert.match(String(leaves().get('agent_settings.agent_context.skills')), /sealed:/, 'in lists too, by name')
-    await patch({ agent_settings_diff: agent_settings })
-    const now = leaves()
-    for (const [path, value] of was) if (!path.endsWith('skills')) assert.equal(now.get(path), value, path)
+    assert.deepEqual(await settings(), was)
+    await patch({
+      agent_settings_diff: agent_settings,
+      conversation_settings_diff: conversation_settings,
+      misc_settings_diff: misc_settings,
+    })
+    assert.deepEqual((await settings()).agent_settings, was.agent_settings)
+    assert.equal(leaves().get('agent_settings.agent_context.current_datetime'), undefined)
+  })
+
+  test('a masked secret in a list goes by the name of its item, not by its place', async () => {
+    const { service, patch } = open()
+    const skill = (name: string, secret: string) => ({
+      name,
+      content: 'c',
+      mcp_tools: { t: { command: 'x', env: { K: secret } } },
+    })
+    await patch({ agent_settings_diff: { agent_context: { skills: [skill('one', 'k1'), skill('two', 'k2')] } } })
+    await patch({ agent_settings_diff: { agent_context: { skills: [skill('new', MASK), skill('two', MASK)] } } })
+    const { agent_settings } = await service.get('plaintext')
+    const secrets = agent_settings.agent_context!.skills.map(({ mcp_tools }) => mcp_tools!.t!.env)
+    assert.deepEqual(secrets, [{}, { K: 'k2' }])
   })
 
   test('a value that looks sealed is sealed like any other', async () => {
@@ -209,8 +232,10 @@ describe('requests', () => {
     assert.equal(agent_settings.llm.model, 'openai/one')
     assert.equal(agent_settings.llm.timeout, null)
     assert.equal((await service.get('plaintext')).agent_settings.llm.api_key, 'sk-one')
+    profile.base_url = 'https://one.example'
     const two = await service.update({ active_profile: 'two', agent_settings_diff: { llm: { model: 'm' } } }, profile)
     assert.equal(two.agent_settings.llm.model, 'm')
+    assert.equal(two.agent_settings.llm.base_url, null)
   })
 
   test('an MCP server is created once, changed and deleted by its key', async () => {

@@ -94,7 +94,8 @@ const objects: Record<string, [unknown, unknown]> = {
 }
 
 /** Not leaves of their own: they follow from others or turn the object into another one. Servers have their own table. */
-const APART = /^(agent_kind|llm\.is_subscription|llm\.fallback_strategy|condenser\.condenser_kind|mcp_config)/
+const APART =
+  /^(agent_kind|llm\.is_subscription|llm\.fallback_strategy|condenser\.condenser_kind|agent_context\.current_datetime|mcp_config)/
 
 /** Every leaf of the agent settings. */
 export const agentLeaves = (): Leaf[] => leavesOf(OpenHandsAgentSettings, '').filter(({ path }) => !APART.test(path))

@@ -1,0 +1,63 @@
+import { isRaw, type Output, type Request, type RouteSpec } from './route.ts'
+import { type Routes, routes } from './routes/index.ts'
+
+/** An answer that is not a success. */
+export class ClientError extends Error {
+  readonly status: number
+  readonly body: unknown
+
+  constructor(operation: string, status: number, body: unknown) {
+    super(`${operation}: ${status} ${JSON.stringify(body)}`)
+    this.status = status
+    this.body = body
+  }
+}
+
+type Arguments<R extends RouteSpec> = object extends Request<R> ? [request?: Request<R>] : [request: Request<R>]
+
+/** One function a route, named and typed by the table. */
+export type Client = { [K in keyof Routes]: (...request: Arguments<Routes[K]>) => Promise<Output<Routes[K]>> }
+
+export interface ClientOptions {
+  baseUrl: string
+  /** The session key; leave it out where the server or a cookie does without. */
+  key?: string
+  fetch?: typeof fetch
+}
+
+type Values = Record<string, unknown>
+type AnyRequest = { params?: Values; query?: Values; headers?: Record<string, string>; body?: unknown }
+
+export function createClient({ baseUrl, key, fetch: send = fetch }: ClientOptions): Client {
+  const call = async (name: string, spec: RouteSpec, request: AnyRequest = {}) => {
+    const response = await send(address(baseUrl, spec, request), {
+      method: spec.method,
+      headers: {
+        ...(request.body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(key !== undefined && { 'X-Session-API-Key': key }),
+        ...request.headers,
+      },
+      ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+    })
+    if (response.ok && isRaw(spec.responses[response.status])) return response
+    const text = await response.text()
+    const isJson = response.headers.get('Content-Type')?.startsWith('application/json')
+    const body = isJson ? JSON.parse(text) : text || undefined
+    if (!response.ok) throw new ClientError(name, response.status, body)
+    return body
+  }
+  const functions = Object.entries<RouteSpec>(routes).map(([name, spec]) => [
+    name,
+    (request?: AnyRequest) => call(name, spec, request),
+  ])
+  return Object.fromEntries(functions) as Client
+}
+
+function address(baseUrl: string, spec: RouteSpec, { params = {}, query = {} }: AnyRequest): string {
+  const path = spec.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(params[name])))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query))
+    for (const item of Array.isArray(value) ? value : [value])
+      if (item !== undefined && item !== null) search.append(name, String(item))
+  return `${baseUrl}${path}${search.size > 0 ? `?${search}` : ''}`
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ClientError } from '../../src/api/client.ts'
+import { hexUuid, newId } from '../../src/lib/id.ts'
+import { aMessage, anOrder, TestServer } from '../support/server.ts'
+
+let server: TestServer
+before(async () => {
+  server = await TestServer.start()
+})
+after(() => server[Symbol.asyncDispose]())
+
+const status = (expected: number) => (error: unknown) => error instanceof ClientError && error.status === expected
+
+describe('conversations', () => {
+  test('four parallel creations of one id give one 201 and three 200', async () => {
+    const conversation_id = newId()
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map(() =>
+        fetch(`${server.url}/api/conversations`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(anOrder({ conversation_id, initial_message: aMessage('hello') })),
+        }),
+      ),
+    )
+    assert.deepEqual(answers.map(answer => answer.status).sort(), [200, 200, 200, 201])
+    const { items } = await server.client.searchEvents({
+      params: { conversation_id },
+      query: { kind: 'MessageEvent' },
+    })
+    assert.equal(items.length, 1)
+  })
+
+  test('an id may be given dashed or as 32 hex digits, and is answered dashed', async () => {
+    const id = newId()
+    await server.client.startConversation({ body: anOrder({ conversation_id: hexUuid(id).toUpperCase() }) })
+    for (const conversation_id of [id, hexUuid(id), id.toUpperCase()])
+      assert.equal((await server.client.getConversation({ params: { conversation_id } })).id, id)
+  })
+
+  test('an unknown conversation is 404, on every route that names one', async () => {
+    const params = { conversation_id: newId() }
+    const { client } = server
+    await assert.rejects(client.getConversation({ params }), status(404))
+    await assert.rejects(client.updateConversation({ params, body: { title: 'x' } }), status(404))
+    await assert.rejects(client.deleteConversation({ params }), status(404))
+    await assert.rejects(client.runConversation({ params }), status(404))
+    await assert.rejects(client.searchEvents({ params }), status(404))
+    await assert.rejects(client.countEvents({ params }), status(404))
+    await assert.rejects(client.getEvent({ params: { ...params, event_id: 'x' } }), status(404))
+    await assert.rejects(client.batchEvents({ params }), status(404))
+    await assert.rejects(client.sendMessage({ params, body: aMessage('x') }), status(404))
+    await assert.rejects(client.respondToConfirmation({ params, body: { accept: true } }), status(404))
+    await assert.rejects(client.streamEvents({ params }), status(404))
+  })
+
+  test('a batch keeps the order of its ids and says null for the unknown', async () => {
+    const { id } = await server.client.startConversation({ body: anOrder() })
+    const unknown = newId()
+    const batch = await server.client.batchConversations({ query: { ids: [unknown, id, id] } })
+    assert.deepEqual(
+      batch.map(info => info?.id ?? null),
+      [null, id, id],
+    )
+    await assert.rejects(server.client.batchConversations({ query: { ids: [] } }), status(422))
+    await assert.rejects(
+      server.client.batchConversations({ query: { ids: Array.from({ length: 101 }, newId) } }),
+      status(422),
+    )
+  })
+
+  test('title and tags can be changed: the title is trimmed, tags replace the old ones, nothing else moves', async () => {
+    const before = await server.client.startConversation({ body: anOrder({ tags: { a: '1' } }) })
+    const params = { conversation_id: before.id }
+    assert.deepEqual(await server.client.updateConversation({ params, body: {} }), { success: true })
+    await server.client.updateConversation({ params, body: { title: '  A title ' } })
+    await server.client.updateConversation({ params, body: { tags: { b: '2' }, title: null } })
+    const now = await server.client.getConversation({ params })
+    assert.deepEqual({ ...now, updated_at: before.updated_at }, { ...before, title: 'A title', tags: { b: '2' } })
+    assert.ok(now.updated_at > before.updated_at)
+    for (const title of ['', '   ', 'x'.repeat(201)])
+      await assert.rejects(server.client.updateConversation({ params, body: { title } }), status(422))
+    await assert.rejects(server.client.updateConversation({ params, body: { tags: { 'No!': '' } } }), status(422))
+  })
+
+  test('a deleted conversation is gone, and its id can be used again', async () => {
+    const { id } = await server.client.startConversation({ body: anOrder({ initial_message: aMessage('old') }) })
+    const params = { conversation_id: id }
+    await server.client.deleteConversation({ params })
+    await assert.rejects(server.client.getConversation({ params }), status(404))
+    await server.client.startConversation({ body: anOrder({ conversation_id: id }) })
+    assert.equal(await server.client.countEvents({ params }), 0)
+  })
+
+  test('a run says what is missing, and the conversation stays usable', async () => {
+    const { id } = await server.client.startConversation({ body: anOrder({ initial_message: aMessage('go') }) })
+    const params = { conversation_id: id }
+    const settled = async () => {
+      for (;;) {
+        const info = await server.client.getConversation({ params })
+        if (info.execution_status === 'error') return info
+      }
+    }
+    await settled()
+    const { items } = await server.client.searchEvents({ params })
+    assert.deepEqual(
+      items.map(event => (event.kind === 'ConversationStateUpdateEvent' ? `${event.key}` : event.kind)),
+      ['MessageEvent', 'last_user_message_id', 'execution_status', 'execution_status', 'ConversationErrorEvent'],
+    )
+    await server.client.sendMessage({ params, body: aMessage('again') })
+    assert.equal((await settled()).execution_status, 'error')
+  })
+
+  test('a parent must exist, be another, and share the working directory', async () => {
+    const parent = await server.client.startConversation({ body: anOrder() })
+    const child = await server.client.startConversation({ body: anOrder({ parent_conversation_id: parent.id }) })
+    assert.equal(child.parent_conversation_id, parent.id)
+    const params = { conversation_id: parent.id }
+    assert.deepEqual((await server.client.getConversation({ params })).sub_conversation_ids, [child.id])
+    const self = newId()
+    for (const bad of [
+      { parent_conversation_id: newId() },
+      { parent_conversation_id: self, conversation_id: self },
+      { parent_conversation_id: parent.id, workspace: { working_dir: '/elsewhere' } },
+    ])
+      await assert.rejects(server.client.startConversation({ body: anOrder(bad) }), status(422))
+  })
+
+  test('what was ordered as a secret is null in the answer, and skills are shown only when asked for', async () => {
+    const body = anOrder({
+      agent: {
+        kind: 'Agent',
+        llm: { model: 'm', api_key: 'sk-canary' },
+        agent_context: { skills: [{ name: 's', content: 'c' }] },
+        mcp_config: { one: { command: 'x', env: { TOKEN: 'canary' } } },
+      },
+      secrets: { A: 'canary', B: { kind: 'StaticSecret', value: 'canary', description: 'b' } },
+    })
+    const info = await server.client.startConversation({ body })
+    assert.doesNotMatch(JSON.stringify(info), /canary/)
+    assert.equal(info.agent.llm.api_key, null)
+    assert.deepEqual(info.agent.agent_context?.skills, [])
+    assert.deepEqual(Object.keys(info.secret_registry.secret_sources), ['A', 'B'])
+    const params = { conversation_id: info.id }
+    const whole = await server.client.getConversation({ params, query: { include_skills: true } })
+    assert.equal(whole.agent.agent_context?.skills[0]?.name, 's')
+  })
+
+  test('a look-up of a stored secret needs the key, which is not kept', async () => {
+    const secrets = (headers: object) => ({
+      secrets: { S: { kind: 'LookupSecret', url: '/api/settings/secrets/S', headers } },
+    })
+    await assert.rejects(server.anonymous.startConversation({ body: anOrder(secrets({})) }), status(422))
+    await assert.rejects(
+      server.anonymous.startConversation({ body: anOrder(secrets({ 'X-Session-API-Key': 'wrong' })) }),
+      status(422),
+    )
+    await server.anonymous.startConversation({ body: anOrder(secrets({ 'X-Session-API-Key': server.key })) })
+  })
+})
+
+describe('the list of conversations', () => {
+  test('pages cover everything once, in each order, and an unknown cursor starts anew', async () => {
+    await using own = await TestServer.start()
+    const made: string[] = []
+    for (let i = 0; i < 7; i++) made.push((await own.client.startConversation({ body: anOrder() })).id)
+    await own.client.updateConversation({ params: { conversation_id: made[2]! }, body: { title: 'touched' } })
+    const orders = {
+      CREATED_AT: made,
+      CREATED_AT_DESC: made.toReversed(),
+      UPDATED_AT: [...made.toSpliced(2, 1), made[2]],
+      UPDATED_AT_DESC: [made[2], ...made.toSpliced(2, 1).toReversed()],
+    }
+    for (const [sort_order, expected] of Object.entries(orders)) {
+      const seen: string[] = []
+      let page_id: string | null = null
+      do {
+        const page = await own.client.searchConversations({
+          query: { limit: 3, page_id, sort_order: sort_order as 'CREATED_AT' },
+        })
+        seen.push(...page.items.map(({ id }) => id))
+        page_id = page.next_page_id
+        if (page_id) assert.match(page_id, /^[0-9a-f]{32}$/)
+      } while (page_id)
+      assert.deepEqual(seen, expected, sort_order)
+    }
+    const restarted = await own.client.searchConversations({ query: { page_id: 'nonsense', limit: 1 } })
+    assert.equal(restarted.items[0]?.id, made[6])
+    assert.equal(await own.client.countConversations(), 7)
+    assert.equal(await own.client.countConversations({ query: { status: 'idle' } }), 7)
+    assert.equal(await own.client.countConversations({ query: { status: 'running' } }), 0)
+    assert.equal((await own.client.searchConversations({ query: { status: 'error' } })).items.length, 0)
+  })
+
+  test('a limit out of range is 422', async () => {
+    for (const limit of [0, -1, 101, 1.5])
+      await assert.rejects(server.client.searchConversations({ query: { limit } }), status(422))
+  })
+})
