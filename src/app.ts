@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { createAdaptorServer } from '@hono/node-server'
 import { type Routes, routes } from './api/routes/index.ts'
 import type { ServerInfo } from './api/server.ts'
 import type { Config } from './config.ts'
@@ -21,7 +20,7 @@ import { DRAIN_MS, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, REQUEST_TIMEOUT_MS } from 
 import { Metrics } from './http/metrics.ts'
 import { openapi } from './http/openapi.ts'
 import { originPolicy } from './http/origin.ts'
-import { buildApp } from './http/server.ts'
+import { HttpServer } from './http/server.ts'
 import { Sockets } from './http/sockets.ts'
 import { Streams } from './http/stream.ts'
 import { WebFiles } from './http/web.ts'
@@ -86,22 +85,19 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   const table: Routes = config.open_metrics ? { ...routes, metrics: { ...routes.metrics, access: 'free' } } : routes
   const document = lazy(() => JSON.stringify(openapi(table, mode, GANTRY_VERSION)))
   const info = (): ServerInfo => serverInfo(started, feed.lastEventAt)
-  const app = buildApp(
-    table,
-    {
-      ...serverHandlers({ auth, store, metrics, web: new WebFiles(WEB), info, openapi: document }),
-      ...conversationHandlers(conversations, auth),
-      ...eventHandlers(conversations, events, streams),
-      ...settingsHandlers(settings),
-    },
-    { auth, origins, log, metrics, draining: () => draining },
-  )
+  const http = new HttpServer({ auth, origins, log, metrics, draining: () => draining })
+  http.serve(table, {
+    ...serverHandlers({ auth, store, metrics, web: new WebFiles(WEB), info, openapi: document }),
+    ...conversationHandlers(conversations, auth),
+    ...eventHandlers(conversations, events, streams),
+    ...settingsHandlers(settings),
+  })
   const sockets = new Sockets({ auth, origins, conversations, events, streams, log })
   metrics.gauge('gantry_sockets', 'Open WebSockets.', () => sockets.open)
   metrics.gauge('gantry_readers', 'Readers that follow a conversation.', () => streams.readers)
   metrics.gauge('gantry_uptime_seconds', 'Time since start.', () => (Date.now() - started) / 1000)
 
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server
+  const server = createServer((incoming, out) => http.handle(incoming, out))
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS

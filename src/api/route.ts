@@ -12,7 +12,7 @@ export type Access = 'free' | 'caller' | 'key' | 'expose'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** A response that is not JSON. Its handler answers with a `Response` of its own making. */
+/** A response that is not JSON. */
 export interface Raw {
   raw: string
   schema?: z.ZodType

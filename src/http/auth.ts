@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Access } from '../api/route.ts'
 import type { Verdict } from './origin.ts'
 
@@ -67,6 +68,19 @@ export class Auth {
     this.#token = undefined
     return this.#session
   }
+}
+
+export function credentialsOf({ headers }: IncomingMessage): Credentials {
+  return {
+    key: headers['x-session-api-key'] as string | undefined,
+    authorization: headers.authorization,
+    cookie: readCookie(headers.cookie, cookieName(headers.host)),
+  }
+}
+
+function readCookie(header: string | undefined, name: string): string | undefined {
+  const pair = header?.split(';').find(pair => pair.trim().startsWith(`${name}=`))
+  return pair?.slice(pair.indexOf('=') + 1).trim()
 }
 
 /** The key a caller sent explicitly. An empty header is how some clients say "none". */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { fault } from '../api/errors.ts'
+import { Fault, fault } from '../api/errors.ts'
 import { Invalid } from './validation.ts'
 
 /**
@@ -17,10 +17,15 @@ async function readBytes(incoming: IncomingMessage, limit: number): Promise<Buff
   if (Number(incoming.headers['content-length'] ?? 0) > limit) throw fault('body_too_large', limit)
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > limit) throw fault('body_too_large', limit)
-    chunks.push(chunk)
+  try {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > limit) throw fault('body_too_large', limit)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    throw fault('bad_request', 'The request ended in the middle of its body')
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { parse as parseCookies } from 'hono/utils/cookie'
 import * as z from 'zod'
 import { eventsSocket } from '../api/routes/sockets.ts'
-import { type Auth, cookieName, givenKey, isLoopback } from './auth.ts'
-import { judge, type OriginPolicy } from './origin.ts'
+import { type Auth, credentialsOf, givenKey, isLoopback } from './auth.ts'
+import { judge, type OriginPolicy, provenanceOf } from './origin.ts'
 import { readQuery } from './validation.ts'
 
 export type EventsQuery = z.output<typeof eventsSocket.query>
@@ -13,14 +12,7 @@ export type Handshake = { refused: number } | { id: string; query: EventsQuery; 
 
 /** Judges an upgrade request before it becomes a socket. */
 export function shakeHands(request: IncomingMessage, auth: Auth, origins: OriginPolicy): Handshake {
-  const verdict = judge(
-    {
-      host: request.headers.host,
-      origin: request.headers.origin,
-      fetchSite: request.headers['sec-fetch-site'] as string | undefined,
-    },
-    origins,
-  )
+  const verdict = judge(provenanceOf(request), origins)
   if (typeof verdict === 'object') return { refused: 403 }
   const url = new URL(request.url ?? '/', 'http://any')
   const match = eventsSocket.path.exec(url.pathname)
@@ -29,19 +21,10 @@ export function shakeHands(request: IncomingMessage, auth: Auth, origins: Origin
   const query = z.safeParse(eventsSocket.query, readQuery(eventsSocket.query, url.searchParams))
   if (!params.success || !query.success) return { refused: 403 }
 
-  const header = request.headers['x-session-api-key'] as string | undefined
-  const credentials = {
-    key: query.data.session_api_key || header,
-    authorization: request.headers.authorization,
-    cookie: cookie(request),
-  }
+  const brought = credentialsOf(request)
+  const credentials = { ...brought, key: query.data.session_api_key || brought.key }
   const loopback = isLoopback(request.socket.remoteAddress)
   const standing = auth.admit(eventsSocket.access, { ...credentials, verdict, loopback }, false)
   if (!standing && givenKey(credentials) !== undefined) return { refused: 403 }
   return { id: params.data.conversation_id, query: query.data, admitted: standing ? 'yes' : 'ask' }
-}
-
-function cookie(request: IncomingMessage): string | undefined {
-  const name = cookieName(request.headers.host)
-  return request.headers.cookie === undefined ? undefined : parseCookies(request.headers.cookie, name)[name]
 }

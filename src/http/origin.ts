@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
 /** What a request says about where it comes from. */
@@ -6,6 +7,12 @@ export interface Provenance {
   origin: string | undefined
   fetchSite: string | undefined
 }
+
+export const provenanceOf = ({ headers }: IncomingMessage): Provenance => ({
+  host: headers.host,
+  origin: headers.origin,
+  fetchSite: headers['sec-fetch-site'] as string | undefined,
+})
 
 export interface OriginPolicy {
   /** Host names, beside addresses and `localhost`, under which this server is reached. */

@@ -1,54 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import type { HttpBindings } from '@hono/node-server'
-import { type Context, Hono } from 'hono'
-import { getCookie } from 'hono/cookie'
-import { cors } from 'hono/cors'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Fault, fault } from '../api/errors.ts'
-import { type Input, isRaw, type Output, type RouteSpec } from '../api/route.ts'
+import { type Input, isRaw, type RouteSpec } from '../api/route.ts'
+import { newId } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
-import { type Auth, cookieName, isLoopback, type Standing } from './auth.ts'
+import { type Auth, credentialsOf, isLoopback, type Standing } from './auth.ts'
 import { readJson } from './body.ts'
+import { corsHeaders, preflightHeaders } from './cors.ts'
 import { BODY_BYTES, REQUESTS_IN_FLIGHT } from './limits.ts'
 import type { Metrics } from './metrics.ts'
-import { judge, type OriginPolicy } from './origin.ts'
+import { judge, type OriginPolicy, provenanceOf } from './origin.ts'
+import { Plain, Reply, type Result, Streamed } from './reply.ts'
+import { Router } from './router.ts'
 import { check, type Detail, Invalid, readQuery } from './validation.ts'
 
 /** What a handler may know of its caller beside the declared input. */
 export interface Call {
   standing: Standing
-  host: string
   incoming: IncomingMessage
-  /** Aborts when the caller goes away. */
-  signal: AbortSignal
 }
-
-/** An answer with another status than the first declared one, or with headers. */
-export class Reply<T> {
-  readonly status: number
-  readonly body: T
-  readonly headers: Record<string, string>
-
-  constructor(status: number, body: T, headers: Record<string, string> = {}) {
-    this.status = status
-    this.body = body
-    this.headers = headers
-  }
-}
-
-/** JSON that is text already: events go out as they are stored, without being taken apart. */
-export class JsonText {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-type Result<R extends RouteSpec> = Output<R> | Reply<Output<R>> | JsonText | Response
 
 export type Handler<R extends RouteSpec> = (input: Input<R>, call: Call) => Result<R> | Promise<Result<R>>
-
 export type Handlers<Routes> = { [K in keyof Routes]: Routes[K] extends RouteSpec ? Handler<Routes[K]> : never }
 
 export interface Edge {
@@ -60,119 +32,144 @@ export interface Edge {
   draining(): boolean
 }
 
-type Env = { Bindings: HttpBindings; Variables: { route: string; verdict: 'own' | 'foreign'; errorId?: string } }
-type Ctx = Context<Env>
+interface Entry {
+  spec: RouteSpec
+  handler: Handler<RouteSpec>
+}
 
-/**
- * Match, authenticate, validate, call, map the error: once, for every route of the table.
- */
-export function buildApp<Routes extends Record<string, RouteSpec>>(
-  routes: Routes,
-  handlers: Handlers<Routes>,
-  edge: Edge,
-) {
-  const app = new Hono<Env>()
-  let inFlight = 0
-  edge.metrics.gauge('gantry_http_requests_in_flight', 'Requests being served.', () => inFlight)
+/** What goes out, whatever it was. */
+interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: string | Uint8Array | undefined
+  stream?: (out: ServerResponse) => void
+  errorId?: string
+}
 
-  app.use(async (c, next) => {
-    const started = performance.now()
-    inFlight += 1
-    try {
-      await next()
-    } finally {
-      inFlight -= 1
-      const route = c.get('route') ?? 'unmatched'
-      const seconds = (performance.now() - started) / 1000
-      edge.metrics.request(c.req.method, route, c.res.status, seconds)
-      const level = c.res.status >= 500 ? 'error' : 'info'
-      const errorId = c.get('errorId')
-      edge.log[level]('request', {
-        method: c.req.method,
-        route,
-        status: c.res.status,
-        ms: Math.round(seconds * 1e6) / 1000,
-        ...(errorId && { error_id: errorId }),
-      })
+type Verdict = 'own' | 'foreign'
+
+/** Match, authenticate, validate, call, map the error: once, for every route of the table. */
+export class HttpServer {
+  readonly #edge: Edge
+  readonly #router = new Router<Entry>()
+  #inFlight = 0
+
+  constructor(edge: Edge) {
+    this.#edge = edge
+    edge.metrics.gauge('gantry_http_requests_in_flight', 'Requests being served.', () => this.#inFlight)
+  }
+
+  serve<Routes extends Record<string, RouteSpec>>(routes: Routes, handlers: Handlers<Routes>): void {
+    for (const [name, spec] of Object.entries(routes)) {
+      const handler = handlers[name] as Handler<RouteSpec> | undefined
+      if (!handler) throw new Error(`The route ${name} has no handler`)
+      this.#router.add(spec.method, spec.path, { spec, handler })
     }
-  })
+  }
 
-  app.use(async (c, next) => {
-    const verdict = judge(provenance(c.env.incoming), edge.origins)
-    if (typeof verdict === 'object') throw refusal(verdict.refused)
-    c.set('verdict', verdict)
-    c.header('X-Content-Type-Options', 'nosniff')
-    await next()
-  })
-
-  app.use(
-    cors({
-      origin: origin => (edge.origins.allows(origin) ? origin : null),
-      credentials: true,
-      allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposeHeaders: ['X-Request-Id', 'Retry-After'],
-      maxAge: 600,
-    }),
-  )
-
-  for (const [name, spec] of Object.entries(routes)) {
-    const handler = handlers[name] as Handler<RouteSpec> | undefined
-    if (!handler) throw new Error(`The route ${name} has no handler`)
-    app.on(spec.method, honoPath(spec.path), async c => {
-      c.set('route', spec.path)
-      if (spec.access !== 'free') {
-        if (edge.draining()) throw fault('shutting_down')
-        if (inFlight > REQUESTS_IN_FLIGHT) throw fault('overloaded')
-      }
-      const standing = admit(c, spec, edge.auth)
-      const input = await readInput(c, spec)
-      const call: Call = {
-        standing,
-        host: c.req.header('host') ?? '',
-        incoming: c.env.incoming,
-        get signal() {
-          return c.req.raw.signal
-        },
-      }
-      return answer(c, spec, await handler(input as never, call))
+  /** Answers a request. Never rejects. */
+  async handle(incoming: IncomingMessage, out: ServerResponse): Promise<void> {
+    const started = performance.now()
+    const method = incoming.method ?? 'GET'
+    const id = newId()
+    const seen: { route?: string; conversation?: string } = {}
+    this.#inFlight += 1
+    const answer = await this.#answer(incoming, method, seen).catch(error => this.#failure(error, seen.route))
+    this.#inFlight -= 1
+    answer.headers['X-Request-Id'] = id
+    answer.headers['X-Content-Type-Options'] = 'nosniff'
+    send(out, method, answer)
+    const seconds = (performance.now() - started) / 1000
+    const route = seen.route ?? 'unmatched'
+    this.#edge.metrics.request(method, route, answer.status, seconds)
+    this.#edge.log[answer.status >= 500 ? 'error' : 'info']('request', {
+      id,
+      method,
+      route,
+      status: answer.status,
+      ms: Math.round(seconds * 1e6) / 1000,
+      ...(seen.conversation && { conversation: seen.conversation }),
+      ...(answer.errorId && { error_id: answer.errorId }),
     })
   }
 
-  app.notFound(c => {
-    const path = c.req.path
-    const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`
-    if (other && methodsAt(routes, other).includes(c.req.method))
-      return c.redirect(other + new URL(c.req.url).search, 307)
-    const methods = methodsAt(routes, path)
-    if (methods.length === 0) return errorResponse(c, fault('not_found'))
-    c.header('Allow', methods.join(', '))
-    return errorResponse(c, fault('method_not_allowed'))
-  })
-
-  app.onError((error, c) => errorResponse(c as Ctx, error))
-
-  function errorResponse(c: Ctx, error: Error): Response {
-    if (error instanceof Invalid) return c.json({ detail: error.details }, 422)
-    if (error instanceof Fault) {
-      if (error.code === 'overloaded' || error.code === 'shutting_down') c.header('Retry-After', '1')
-      // The rest of the body is still on its way: the connection cannot be used again.
-      if (error.code === 'body_too_large') c.header('Connection', 'close')
-      return c.json({ detail: error.message, code: error.code, retryable: error.retryable }, error.status as 400)
+  async #answer(
+    incoming: IncomingMessage,
+    method: string,
+    seen: { route?: string; conversation?: string },
+  ): Promise<Answer> {
+    const verdict = judge(provenanceOf(incoming), this.#edge.origins)
+    if (typeof verdict === 'object') throw refusal(verdict.refused)
+    const cors = verdict === 'foreign' ? corsHeaders(incoming.headers.origin!) : {}
+    if (method === 'OPTIONS' && verdict === 'foreign')
+      return { status: 204, headers: { ...cors, ...preflightHeaders(incoming) }, body: undefined }
+    try {
+      const answer = await this.#route(incoming, method, verdict, seen)
+      Object.assign(answer.headers, cors)
+      return answer
+    } catch (error) {
+      const answer = this.#failure(error, seen.route)
+      Object.assign(answer.headers, cors)
+      return answer
     }
-    const errorId = randomBytes(16).toString('hex')
-    c.set('errorId', errorId)
-    edge.log.error('fault', { error_id: errorId, route: c.get('route'), error: error.stack ?? String(error) })
-    return c.json({ detail: 'Internal Server Error', error_id: errorId }, 500)
   }
 
-  return app
-}
+  async #route(
+    incoming: IncomingMessage,
+    method: string,
+    verdict: Verdict,
+    seen: { route?: string; conversation?: string },
+  ): Promise<Answer> {
+    const { path, search } = target(incoming)
+    const match = this.#router.match(method, path)
+    if (!('value' in match)) return this.#elsewhere(method, path, search, match.allowed)
+    const { spec, handler } = match.value
+    seen.route = spec.path
+    if (match.params.conversation_id) seen.conversation = match.params.conversation_id
+    if (spec.access !== 'free') {
+      if (this.#edge.draining()) throw fault('shutting_down')
+      if (this.#inFlight > REQUESTS_IN_FLIGHT) throw fault('overloaded')
+    }
+    const standing = this.#admit(incoming, spec, verdict)
+    const input = await readInput(incoming, spec, match.params, search)
+    return toAnswer(spec, await handler(input as never, { standing, incoming }))
+  }
 
-function provenance(incoming: IncomingMessage) {
-  return {
-    host: incoming.headers.host,
-    origin: incoming.headers.origin,
-    fetchSite: incoming.headers['sec-fetch-site'] as string | undefined,
+  #admit(incoming: IncomingMessage, spec: RouteSpec, verdict: Verdict): Standing {
+    const attempt = { ...credentialsOf(incoming), verdict, loopback: isLoopback(incoming.socket.remoteAddress) }
+    const exposes = incoming.headers['x-expose-secrets'] !== undefined
+    const standing = this.#edge.auth.admit(spec.access, attempt, exposes)
+    if (!standing) throw fault('unauthorized')
+    return standing
+  }
+
+  /** Nothing there: perhaps it goes by the same name with or without a slash, or answers another method. */
+  #elsewhere(method: string, path: string, search: string, allowed: string[]): Answer {
+    if (allowed.length > 0) {
+      const methods = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed
+      const answer = this.#failure(fault('method_not_allowed'))
+      answer.headers.Allow = methods.join(', ')
+      return answer
+    }
+    const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`
+    if (!/^\/[^/]/.test(other) || !('value' in this.#router.match(method, other))) throw fault('not_found')
+    return { status: 307, headers: { Location: other + search }, body: undefined }
+  }
+
+  #failure(error: unknown, route?: string): Answer {
+    if (error instanceof Invalid) return json(422, { detail: error.details })
+    if (error instanceof Fault) {
+      const { message: detail, code, retryable, status } = error
+      const answer = json(status, { detail, code, retryable })
+      if (code === 'overloaded' || code === 'shutting_down') answer.headers['Retry-After'] = '1'
+      // The rest of the body is still on its way: the connection cannot be used again.
+      if (code === 'body_too_large') answer.headers.Connection = 'close'
+      return answer
+    }
+    const errorId = randomBytes(16).toString('hex')
+    const text = error instanceof Error ? error.stack : String(error)
+    this.#edge.log.error('fault', { error_id: errorId, route, error: text })
+    return { ...json(500, { detail: 'Internal Server Error', error_id: errorId }), errorId }
   }
 }
 
@@ -182,58 +179,62 @@ const REFUSALS = {
   foreign_origin: 'Pages of other sites may not talk to this server; open its address directly',
 } as const
 
-function refusal(why: keyof typeof REFUSALS): Fault {
-  return why === 'bad_host' ? fault('bad_request', REFUSALS[why]) : fault('forbidden', REFUSALS[why])
+const refusal = (why: keyof typeof REFUSALS): Fault =>
+  why === 'bad_host' ? fault('bad_request', REFUSALS[why]) : fault('forbidden', REFUSALS[why])
+
+/** The path as it was sent, undecoded: what is authorised is what is routed. */
+function target({ url = '/' }: IncomingMessage): { path: string; search: string } {
+  const relative = url.startsWith('/') || !URL.canParse(url) ? url : url.slice(new URL(url).origin.length)
+  const cut = relative.indexOf('?')
+  return cut < 0 ? { path: relative, search: '' } : { path: relative.slice(0, cut), search: relative.slice(cut) }
 }
 
-function admit(c: Ctx, spec: RouteSpec, auth: Auth): Standing {
-  const host = c.req.header('host')
-  const standing = auth.admit(
-    spec.access,
-    {
-      key: c.req.header('x-session-api-key'),
-      authorization: c.req.header('authorization'),
-      cookie: getCookie(c, cookieName(host)),
-      verdict: c.get('verdict'),
-      loopback: isLoopback(c.env.incoming.socket.remoteAddress),
-    },
-    c.req.header('x-expose-secrets') !== undefined,
-  )
-  if (!standing) throw fault('unauthorized')
-  return standing
-}
-
-async function readInput(c: Ctx, spec: RouteSpec): Promise<Record<string, unknown>> {
+async function readInput(
+  incoming: IncomingMessage,
+  spec: RouteSpec,
+  params: Record<string, string>,
+  search: string,
+): Promise<Record<string, unknown>> {
   const details: Detail[] = []
   const input: Record<string, unknown> = {}
-  if (spec.params) input.params = check(spec.params, c.req.param(), 'path', details)
-  if (spec.query)
-    input.query = check(spec.query, readQuery(spec.query, new URL(c.req.url).searchParams), 'query', details)
-  if (spec.headers) input.headers = check(spec.headers, c.req.header(), 'header', details)
+  if (spec.params) input.params = check(spec.params, params, 'path', details)
+  if (spec.query) input.query = check(spec.query, readQuery(spec.query, new URLSearchParams(search)), 'query', details)
+  if (spec.headers) input.headers = check(spec.headers, incoming.headers, 'header', details)
   if (spec.body) {
-    const body = await readJson(c.env.incoming, spec.bodyLimit ?? BODY_BYTES)
+    const body = await readJson(incoming, spec.bodyLimit ?? BODY_BYTES)
     if (body !== undefined || !spec.bodyOptional) input.body = check(spec.body, body, 'body', details)
   }
   if (details.length > 0) throw new Invalid(details)
   return input
 }
 
-function answer(c: Ctx, spec: RouteSpec, result: unknown): Response {
-  if (result instanceof Response) return result
-  if (result instanceof JsonText) return c.body(result.text, 200, { 'Content-Type': 'application/json' })
+function toAnswer(spec: RouteSpec, result: unknown): Answer {
+  if (result instanceof Plain)
+    return { status: 200, headers: { ...result.headers, 'Content-Type': result.type }, body: result.body }
+  if (result instanceof Streamed)
+    return { status: 200, headers: { 'Content-Type': result.type }, body: undefined, stream: result.open }
   const first = Number(Object.keys(spec.responses)[0])
   const { status, body, headers } = result instanceof Reply ? result : new Reply(first, result)
-  for (const [name, value] of Object.entries(headers)) c.header(name, value)
   const declared = spec.responses[status]
-  if (declared === null || isRaw(declared)) return c.body(null, status as 204)
-  return c.json(body as object, status as 200)
+  const answer = declared === null || isRaw(declared) ? { status, headers: {}, body: undefined } : json(status, body)
+  Object.assign(answer.headers, headers)
+  return answer
 }
 
-const honoPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
+const json = (status: number, body: unknown): Answer => ({
+  status,
+  headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+  body: JSON.stringify(body),
+})
 
-function methodsAt(routes: Record<string, RouteSpec>, path: string): string[] {
-  const methods = Object.values(routes)
-    .filter(spec => new RegExp(`^${spec.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(path))
-    .map(spec => spec.method as string)
-  return methods.includes('GET') ? [...methods, 'HEAD'] : methods
+function send(out: ServerResponse, method: string, { status, headers, body, stream }: Answer): void {
+  if (out.destroyed) return
+  if (stream && method !== 'HEAD') {
+    out.writeHead(status, { ...headers, 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' })
+    stream(out)
+    return
+  }
+  if (body !== undefined) headers['Content-Length'] = String(Buffer.byteLength(body))
+  out.writeHead(status, headers)
+  out.end(method === 'HEAD' ? undefined : body)
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { fault } from '../api/errors.ts'
+import { Plain } from './reply.ts'
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -21,18 +22,15 @@ export class WebFiles {
     this.#folder = folder
   }
 
-  async file(name: string): Promise<Response> {
+  async file(name: string): Promise<Plain> {
     const type = TYPES[extname(name)]
     if (!type || basename(name) !== name) throw fault('not_found')
     const content = await readFile(join(this.#folder, name)).catch(() => undefined)
     if (!content) throw fault('not_found')
-    return new Response(content, {
-      headers: {
-        'Content-Type': type,
-        'Content-Security-Policy': CONTENT_POLICY,
-        'Referrer-Policy': 'no-referrer',
-        'Cache-Control': 'no-cache',
-      },
+    return new Plain(type, content, {
+      'Content-Security-Policy': CONTENT_POLICY,
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-cache',
     })
   }
 }

@@ -1,7 +1,8 @@
 import type { conversationRoutes } from '../../api/routes/conversations.ts'
 import type { Conversations } from '../../conversation/conversations.ts'
 import type { Auth } from '../auth.ts'
-import { type Handlers, Reply } from '../server.ts'
+import { Reply } from '../reply.ts'
+import type { Handlers } from '../server.ts'
 
 export const conversationHandlers = (
   conversations: Conversations,

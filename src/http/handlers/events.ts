@@ -4,7 +4,8 @@ import { withNulls } from '../../api/nulls.ts'
 import type { eventRoutes } from '../../api/routes/events.ts'
 import type { Conversations } from '../../conversation/conversations.ts'
 import type { Events } from '../../conversation/events.ts'
-import { type Handlers, JsonText } from '../server.ts'
+import { Plain } from '../reply.ts'
+import type { Handlers } from '../server.ts'
 import { eventStream } from '../sse.ts'
 import type { Streams } from '../stream.ts'
 
@@ -20,7 +21,7 @@ export const eventHandlers = (
     const record = await conversations.record(params.conversation_id)
     const backward = sort_order === 'TIMESTAMP_DESC'
     const { items, next } = await events.search(record, filters, { id: page_id, limit, backward })
-    return new JsonText(`{"items":[${items.join(',')}],"next_page_id":${JSON.stringify(next)}}`)
+    return new Plain('application/json', `{"items":[${items.join(',')}],"next_page_id":${JSON.stringify(next)}}`)
   },
   countEvents: async ({ params, query }) => events.count(await conversations.record(params.conversation_id), query),
   streamEvents: async ({ params, query, headers }) => {

@@ -1,10 +1,12 @@
+import type { IncomingMessage } from 'node:http'
 import { fault } from '../../api/errors.ts'
 import type { serverRoutes } from '../../api/routes/server.ts'
 import type { ServerInfo } from '../../api/server.ts'
 import type { Store } from '../../store/store.ts'
 import { type Auth, cookieName } from '../auth.ts'
 import type { Metrics } from '../metrics.ts'
-import { type Handlers, Reply } from '../server.ts'
+import { Plain, Reply } from '../reply.ts'
+import type { Handlers } from '../server.ts'
 import type { WebFiles } from '../web.ts'
 
 export interface ServerParts {
@@ -35,19 +37,19 @@ export const serverHandlers = ({
     return writable ? { status: 'ready' } : new Reply(503, { status: 'not ready', message: reason ?? 'cannot write' })
   },
   serverInfo: () => info(),
-  metrics: () => new Response(metrics.render(), { headers: { 'Content-Type': 'text/plain; version=0.0.4' } }),
-  openapi: () => new Response(openapi(), { headers: { 'Content-Type': 'application/json' } }),
+  metrics: () => new Plain('text/plain; version=0.0.4', metrics.render()),
+  openapi: () => new Plain('application/json', openapi()),
   docs: () => web.file('docs.html'),
   redoc: () => web.file('docs.html'),
   webFile: ({ params }) => web.file(params.file),
   favicon: () => web.file('icon.svg'),
-  signIn: ({ body }, { host }) => {
+  signIn: ({ body }, { incoming }) => {
     const session = auth.signIn(body)
     if (!session) throw fault('unauthorized')
-    return new Reply(204, undefined, { 'Set-Cookie': cookie(host, session, YEAR_SECONDS) })
+    return new Reply(204, undefined, { 'Set-Cookie': cookie(incoming, session, YEAR_SECONDS) })
   },
-  signOut: (_, { host }) => new Reply(204, undefined, { 'Set-Cookie': cookie(host, '', 0) }),
+  signOut: (_, { incoming }) => new Reply(204, undefined, { 'Set-Cookie': cookie(incoming, '', 0) }),
 })
 
-const cookie = (host: string, value: string, maxAge: number): string =>
-  `${cookieName(host)}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict`
+const cookie = ({ headers }: IncomingMessage, value: string, maxAge: number): string =>
+  `${cookieName(headers.host)}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict`

@@ -2,6 +2,7 @@ import { fault } from '../../api/errors.ts'
 import type { settingsRoutes } from '../../api/routes/settings.ts'
 import { agentSchema, conversationSchema } from '../../settings/schema.ts'
 import type { SettingsService } from '../../settings/settings.ts'
+import { Plain } from '../reply.ts'
 import type { Handlers } from '../server.ts'
 
 export const settingsHandlers = (settings: SettingsService): Handlers<typeof settingsRoutes> => ({
@@ -19,8 +20,6 @@ export const settingsHandlers = (settings: SettingsService): Handlers<typeof set
   listSecrets: () => settings.secrets.list(),
   putSecret: ({ body }) => settings.secrets.put(body),
   getSecretValue: async ({ params }) =>
-    new Response(await settings.secrets.value(params.name), {
-      headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' },
-    }),
+    new Plain('text/plain; charset=utf-8', await settings.secrets.value(params.name), { 'Cache-Control': 'no-store' }),
   deleteSecret: ({ params }) => settings.secrets.delete(params.name),
 })
