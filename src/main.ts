@@ -42,6 +42,8 @@ function explain(error: NodeJS.ErrnoException, { host, port, data }: Config): st
 }
 
 const settings = config()
+// What is kept here is nobody else's: keys, conversations, settings.
+process.umask(0o077)
 const log = makeLog(settings.log_level, line => process.stderr.write(line))
 const app = await startApp(settings, log, process.pid).catch((error: NodeJS.ErrnoException) =>
   fail(error instanceof AlreadyOwned ? error.message : explain(error, settings), 1),

@@ -1,7 +1,14 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
+import { fault } from '../api/errors.ts'
 
 export type Synchronous = 'full' | 'normal'
+
+/**
+ * The log before the log: pages it may hold before they are copied to their places. Busy pages are written over and
+ * over, so the larger it is the more copies are saved; at 32 MB a start after a crash still reads it in a blink.
+ */
+const WAL_PAGES = 8000
 
 /**
  * `full` waits for the disk at every commit. `normal` survives the death of the process but may lose the last
@@ -9,7 +16,7 @@ export type Synchronous = 'full' | 'normal'
  */
 export function openDatabase(file: string, synchronous: Synchronous): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: 5000 })
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = OFF`)
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA wal_autocheckpoint = ${WAL_PAGES}`)
   return db
 }
 
@@ -23,6 +30,7 @@ export class Statements {
   }
 
   prepare(sql: string): StatementSync {
+    if (!this.#db.isOpen) throw fault('shutting_down')
     const known = this.#prepared.get(sql)
     if (known) return known
     const statement = this.#db.prepare(sql)

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 /**
  * Forward only: a step, once released, never changes. The number of steps taken is the database's `user_version`.
  * `crc` is the CRC-32 of the JSON beside it: a flipped bit is noticed, and harms that record alone.
+ * Events lie in the order they came, whatever their conversation: a group of them fills pages instead of touching many.
  */
 const steps = [
   `
@@ -41,9 +42,9 @@ const steps = [
     at INTEGER NOT NULL,
     crc INTEGER NOT NULL,
     json TEXT NOT NULL,
-    text TEXT,
-    PRIMARY KEY (conversation, seq)
-  ) STRICT, WITHOUT ROWID;
+    text TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX events_seq ON events (conversation, seq);
   CREATE UNIQUE INDEX events_id ON events (conversation, id);
   CREATE INDEX events_kind ON events (conversation, kind, seq);
 

@@ -67,7 +67,7 @@ export class SqliteStore extends Reads implements Store {
   }
 
   async createConversation(conversation: NewConversation, events: NewEvent[]): Promise<boolean> {
-    return (await this.#write({ do: 'create', conversation, events })) === true
+    return settled(await this.#write({ do: 'create', conversation, events }), 'The conversation')
   }
 
   async append(append: Append): Promise<void> {
@@ -157,8 +157,9 @@ export class SqliteStore extends Reads implements Store {
   }
 }
 
-function settled(result: WriteResult, what: string): void {
+function settled(result: WriteResult, what: string): boolean {
   if (result === 'conflict') throw fault('conflict', what)
+  return result
 }
 
 function sizeOf(write: Write): number {

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import * as z from 'zod'
+import type { RouteSpec } from '../../src/api/route.ts'
+import { isRaw } from '../../src/api/route.ts'
+import { routes } from '../../src/api/routes/index.ts'
+import { Fuzz } from '../support/fuzz.ts'
+import { Random } from '../support/random.ts'
+import { aMessage, anOrder, count, TestServer } from '../support/server.ts'
+import { TestSocket } from '../support/socket.ts'
+
+const CASES = count({ sample: 1500, deep: 10_000 })
+const random = new Random()
+let server: TestServer
+let fuzz: Fuzz
+let known: string
+// biome-ignore lint/suspicious/noExplicitAny: the document is read as a client would
+let document: any
+
+before(async () => {
+  server = await TestServer.start({ args: ['--log-level', 'error'] })
+  document = await (await fetch(`${server.url}/openapi.json`)).json()
+  fuzz = new Fuzz(random, document.components.schemas)
+  known = (await server.client.startConversation({ body: anOrder({ initial_message: aMessage('hello') }) })).id
+})
+after(() => server[Symbol.asyncDispose]())
+
+/** Routes that never end, or that would take the known conversation away. */
+const LEFT_OUT = new Set(['streamEvents', 'deleteConversation'])
+const names = Object.keys(routes).filter(name => !LEFT_OUT.has(name))
+
+const ErrorBody = z.union([
+  z.object({ detail: z.string() }),
+  z.object({
+    detail: z.array(z.object({ type: z.string(), loc: z.array(z.union([z.string(), z.int()])), msg: z.string() })),
+  }),
+])
+
+function aRequest(name: string): { url: string; init: RequestInit } {
+  const spec = (routes as Record<string, RouteSpec>)[name]!
+  const operation = document.paths[spec.path][spec.method.toLowerCase()]
+  const query = new URLSearchParams()
+  let path = spec.path
+  for (const { in: place, name: parameter, schema, required } of operation.parameters ?? []) {
+    const value =
+      place === 'path' && parameter === 'conversation_id' && random.next() < 0.7 ? known : fuzz.value(schema)
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    if (place === 'path') path = path.replace(`{${parameter}}`, encodeURIComponent(text.toWellFormed()) || 'x')
+    else if (place === 'query' && (required || random.next() < 0.5))
+      for (const item of Array.isArray(value) ? value : [text]) query.append(parameter, String(item).toWellFormed())
+  }
+  const schema = operation.requestBody?.content['application/json'].schema
+  const body = schema && spec.method !== 'GET' ? aBody(schema) : undefined
+  const type = random.next() < 0.97 ? 'application/json' : random.pick(['text/plain', 'application/xml', ''])
+  return {
+    url: `${server.url}${path}?${query}`,
+    init: {
+      method: spec.method,
+      redirect: 'manual',
+      headers: { 'X-Session-API-Key': server.key, ...(type && { 'Content-Type': type }) },
+      ...(body !== undefined && { body }),
+    },
+  }
+}
+
+function aBody(schema: unknown): string {
+  const text = JSON.stringify(fuzz.value(schema)) ?? 'null'
+  if (random.next() < 0.95) return text
+  return random.pick([
+    text.slice(0, random.int(text.length + 1)),
+    `${text}}`,
+    `[${text}`,
+    '\ufeff',
+    'NaN',
+    '{"a":1e999}',
+  ])
+}
+
+describe('no request that anybody can send is our fault', () => {
+  test(`${CASES} requests over all routes (seed ${random.seed}): no 5xx, and every answer is as declared`, async () => {
+    const statuses = new Map<number, number>()
+    for (let done = 0; done < CASES; done += 8)
+      await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          const name = random.pick(names)
+          const { url, init } = aRequest(name)
+          const response = await fetch(url, init)
+          const text = await response.text()
+          const what = `${init.method} ${url} ${String(init.body).slice(0, 2000)} -> ${response.status} ${text.slice(0, 500)}`
+          statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
+          assert.ok(response.status < 500, what)
+          const declared = (routes as Record<string, RouteSpec>)[name]!.responses[response.status]
+          if (response.status >= 400) assert.ok(ErrorBody.safeParse(JSON.parse(text)).success, what)
+          else if (declared && !isRaw(declared)) {
+            const parsed = z.safeParse(declared, JSON.parse(text))
+            assert.ok(parsed.success, `${what}: ${parsed.error}`)
+          }
+        }),
+      )
+    // Otherwise the requests were so bad that nothing was tested.
+    assert.ok((statuses.get(200) ?? 0) + (statuses.get(201) ?? 0) > CASES / 5, JSON.stringify([...statuses]))
+    assert.equal((await fetch(`${server.url}/ready`)).status, 200)
+  })
+
+  test('no frame that anybody can send breaks a socket', async () => {
+    const socket = await new TestSocket(server.url, `/sockets/events/${known}`).opened()
+    const schema = document.components.schemas.SendMessageRequest
+    const frames = count({ sample: 300, deep: 3000 })
+    for (let i = 0; i < frames; i++)
+      socket.send(random.next() < 0.9 ? aBody(schema) : random.pick(['', '[', '"', '\0']))
+    socket.send('the last one is not JSON')
+    await socket.frame(
+      'the last answer',
+      frame => frame.kind === 'ServerErrorEvent' && frame.code === 'JSONDecodeError',
+    )
+    socket.send({ role: 'user', content: 'still alive' })
+    await socket.frame('the echo', frame => frame.llm_message?.content[0]?.text === 'still alive')
+    await socket.close()
+  })
+})
