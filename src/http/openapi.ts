@@ -143,8 +143,16 @@ function rename(value: unknown, names: Map<string, string>, own: string | undefi
   )
 }
 
-/** JavaScript's own bounds of an integer are no part of the interface. */
-function tidy({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+/** JavaScript's own bounds of an integer are no part of the interface; nor is it a promise never to answer more. */
+function tidy({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodTypes
+  jsonSchema: z.core.JSONSchema.BaseSchema
+}): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  const { def } = zodSchema._zod
+  if (def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import { sockets } from '../../src/api/routes/sockets.ts'
 import { SOCKET_AUTH_MS } from '../../src/http/limits.ts'
 import { newId } from '../../src/lib/id.ts'
@@ -49,7 +49,7 @@ const refusal = (socket: TestSocket): Promise<string> =>
     (error: Error) => error.message,
   )
 
-const gotTheLog = (socket: TestSocket) => socket.frame('the log', frame => frame.kind === 'MessageEvent')
+const hasTheLog = ({ frames }: TestSocket): boolean => frames.some(frame => frame.kind === 'MessageEvent')
 
 /** How a socket may bring the key beside what a request may. */
 function socketCredentials(mode: Mode): (Case & { brings: Brings })[] {
@@ -87,13 +87,15 @@ describe('P6: the socket, in both modes, for every credential from everywhere', 
     if (refused !== 'opened') return refused
     // Whoever is in already sees the log and no harm in a second key; whoever is not is shown the door for a wrong one.
     socket.send({ type: 'auth', session_api_key: 'wrong' })
-    const end = await Promise.race([gotTheLog(socket).then(() => 'in'), socket.ended().then(({ code }) => code)])
+    const end = await until('the log came or the socket was closed', () =>
+      hasTheLog(socket) ? 'in' : socket.closed?.code,
+    )
     if (end === 'in') return 'in'
     if (end !== 4001 || socket.frames.length > 0) return `closed with ${end} after ${socket.frames.length} frames`
     using second = open(mode, ...cases)
     await second.opened()
     second.send({ type: 'auth', session_api_key: servers[mode].key })
-    await gotTheLog(second)
+    await until('the log came', () => hasTheLog(second))
     return 'asked'
   }
 })
@@ -145,12 +147,15 @@ describe('P6: the first message', () => {
 })
 
 describe('P6: an upgrade request that is not one of ours', () => {
-  /** Each test has one of its own as long as one of them can kill it. */
+  /** Whoever kills it fails alone: the next test gets another. */
   let victim: TestServer
   beforeEach(async () => {
+    const alive = victim && (await exchange(victim.url, { path: '/health' }).then(Boolean, () => false))
+    if (alive) return
+    await victim?.[Symbol.asyncDispose]()
     victim = await startIn('key')
   })
-  afterEach(() => victim[Symbol.asyncDispose]())
+  after(() => victim[Symbol.asyncDispose]())
 
   const upgrade = (target: string, ...headers: string[]) =>
     head(`GET ${target} HTTP/1.1`, ...headers, 'Upgrade: websocket').replace('Connection: close', 'Connection: Upgrade')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,44 +8,67 @@ import { describe, test } from 'node:test'
 import { ClientError } from '../../src/api/client.ts'
 import { Event } from '../../src/api/events.ts'
 import { newId } from '../../src/lib/id.ts'
-import { aMessage, anOrder, TestServer, tempFolder } from '../support/server.ts'
+import { Random } from '../support/random.ts'
+import { aMessage, anOrder, count, TestServer, tempFolder } from '../support/server.ts'
 import { TestSocket } from '../support/socket.ts'
 import { until } from '../support/wait.ts'
 
 const MEGABYTE = 1024 * 1024
+const PAGE = 4096
 /** T-06: writing goes on this soon after there is room again. */
 const RECOVERY_MS = 5000
 
-/** A disk of its own for a data folder, or why there can be none. */
-async function smallDisk(): Promise<{ folder: string; unmount(): Promise<void> } | { reason: string }> {
+const mount = (folder: string, megabytes: number) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'gantry-test', folder])
+const unmount = (folder: string) => spawnSync('umount', ['-l', folder])
+
+/** Why there can be no disk of our own, if so. */
+async function whyNoDisk(): Promise<string | false> {
   const folder = await tempFolder()
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0700', 'gantry-test', folder])
-  if (mounted.status !== 0) {
-    await rm(folder, { recursive: true, force: true })
-    return { reason: `needs to mount a small disk: ${mounted.error?.message ?? String(mounted.stderr).trim()}` }
-  }
-  return {
-    folder,
-    unmount: async () => {
-      spawnSync('umount', ['-l', folder])
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
+  const { status, error, stderr } = mount(folder, 1)
+  if (status === 0) unmount(folder)
+  await rm(folder, { recursive: true, force: true })
+  return status === 0 ? false : `needs to mount a small disk: ${error?.message ?? String(stderr).trim()}`
 }
 
-/** Takes what is left of the disk, to the last byte, beside what it took before. */
-function fill(file: string): void {
-  const descriptor = openSync(file, 'a')
-  try {
-    for (let size = MEGABYTE; size >= 1; )
-      try {
-        if (writeSync(descriptor, Buffer.alloc(size)) < size) size = Math.floor(size / 2)
-      } catch (error) {
-        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
-        size = Math.floor(size / 2)
-      }
-  } finally {
-    closeSync(descriptor)
+/** A disk of its own for a data folder. */
+class SmallDisk {
+  readonly folder: string
+  readonly #filler: string
+
+  static async mount(megabytes: number): Promise<SmallDisk> {
+    const folder = await tempFolder()
+    assert.equal(mount(folder, megabytes).status, 0)
+    return new SmallDisk(folder)
+  }
+
+  private constructor(folder: string) {
+    this.folder = folder
+    this.#filler = join(folder, 'filler')
+  }
+
+  /** Takes what is left, but for some whole pages, beside what it took before. */
+  fill(pages = 0): void {
+    const { bavail, bsize } = statfsSync(this.folder)
+    const descriptor = openSync(this.#filler, 'a')
+    try {
+      for (let left = bavail * bsize - pages * PAGE; left > 0; left -= MEGABYTE)
+        writeSync(descriptor, Buffer.alloc(Math.min(left, MEGABYTE)))
+    } catch (error) {
+      // Somebody else was faster with the rest.
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+
+  makeRoom(): void {
+    rmSync(this.#filler)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    unmount(this.folder)
+    await rm(this.folder, { recursive: true, force: true })
   }
 }
 
@@ -61,37 +84,37 @@ class Writer {
   readonly refused: string[] = []
   readonly failed: string[] = []
   readonly params: { conversation_id: string }
-  #stopped = false
-  #done: Promise<void> | undefined
+  readonly #stop = new AbortController()
+  /** Rejects when an answer is neither a success nor a refusal. */
+  readonly done: Promise<void>
 
-  constructor(conversation_id: string) {
+  constructor(server: TestServer, conversation_id: string) {
     this.params = { conversation_id }
+    this.done = this.#write(server)
   }
 
-  start({ client }: TestServer): void {
-    this.#done = (async () => {
-      for (let n = 1; !this.#stopped; n++) {
-        const text = `${n} ${'x'.repeat(2000)}`
-        try {
-          await client.sendMessage({ params: this.params, body: aMessage(text) })
-          this.acknowledged.push(text)
-        } catch (error) {
-          if (!isRefusal(error)) throw error
-          assert.deepEqual((error as ClientError).body, {
-            ...((error as ClientError).body as { detail: string }),
-            retryable: true,
-          })
-          if (codeOf(error) === 'storage_full') this.refused.push(text)
-          else this.failed.push(text)
-        }
-      }
-    })()
-    this.#done.catch(() => undefined)
+  get denials(): number {
+    return this.refused.length + this.failed.length
   }
 
   stop(): Promise<void> {
-    this.#stopped = true
-    return this.#done ?? Promise.resolve()
+    this.#stop.abort()
+    return this.done
+  }
+
+  async #write({ client }: TestServer): Promise<void> {
+    for (let n = 1; !this.#stop.signal.aborted; n++) {
+      const text = `${n} ${'x'.repeat(2000)}`
+      try {
+        await client.sendMessage({ params: this.params, body: aMessage(text) })
+        this.acknowledged.push(text)
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        assert.equal(((error as ClientError).body as { retryable: boolean }).retryable, true)
+        if (codeOf(error) === 'storage_full') this.refused.push(text)
+        else this.failed.push(text)
+      }
+    }
   }
 
   /** All that was acknowledged is there once and in order; of the rest, only what nobody denied. */
@@ -107,91 +130,133 @@ class Writer {
     } while (page_id)
     assert.equal(new Set(there).size, there.length)
     const acknowledged = new Set(this.acknowledged)
-    assert.deepEqual(
-      there.filter(text => acknowledged.has(text)),
-      this.acknowledged,
-    )
-    const unheard = there.filter(text => !acknowledged.has(text))
-    assert.deepEqual(
-      unheard.filter(text => !this.failed.includes(text)),
-      [],
-    )
+    const [heard, unheard] = [true, false].map(is => there.filter(text => acknowledged.has(text) === is))
+    assert.deepEqual(heard, this.acknowledged)
+    const denied = unheard!.filter(text => !this.failed.includes(text))
+    assert.deepEqual(denied, [])
   }
 }
 
-describe('P1: a full disk', () => {
-  test('writes are refused with 507, reads go on, nothing acknowledged is lost, and room is enough to recover', async t => {
-    const disk = await smallDisk()
-    if ('reason' in disk) return t.skip(disk.reason)
-    t.after(() => disk.unmount())
-    const filler = join(disk.folder, 'filler')
+const skip = await whyNoDisk()
+
+describe('P1: a full disk', { skip }, () => {
+  const random = new Random()
+  const rounds = count({ sample: 3, deep: 40 })
+
+  test(`writes are refused with 507, reads go on, room is enough to recover, nothing is lost (${rounds} times, seed ${random.seed})`, async t => {
+    await using disk = await SmallDisk.mount(48)
     await using server = await TestServer.start({ data: disk.folder })
     const { client } = server
-    const writers: Writer[] = []
-    for (let i = 0; i < 3; i++) writers.push(new Writer((await client.startConversation({ body: anOrder() })).id))
-    const ready = () =>
+    const conversations: string[] = []
+    for (let i = 0; i < 3; i++) conversations.push((await client.startConversation({ body: anOrder() })).id)
+    const unready = () =>
       client.ready().then(
         () => undefined,
         error => error as ClientError,
       )
-    assert.equal(await ready(), undefined)
+    assert.equal(await unready(), undefined)
 
-    for (const writer of writers) writer.start(server)
-    await until('everybody has written', () => writers.every(({ acknowledged }) => acknowledged.length >= 20))
-    const denials = () => writers.map(({ refused, failed }) => refused.length + failed.length)
-    // What SQLite has set aside already is used up first: the rest of the disk is taken again and again meanwhile.
-    await until('everybody is refused', () => {
-      fill(filler)
-      return denials().every(number => number > 0)
-    })
-    const unready = await until('/ready says no', () => {
-      fill(filler)
-      return ready()
-    })
-    assert.equal(unready.status, 503)
-    assert.match((unready.body as { message: string }).message, /disk/)
+    const writers = conversations.map(id => new Writer(server, id))
+    const broken = Promise.all(writers.map(({ done }) => done))
+    broken.catch(() => undefined)
+    const eventually: typeof until = (what, probe, ms) =>
+      Promise.race([until(what, probe, ms), broken.then(() => assert.fail('a writer stopped'))])
+    /** Everybody has got so many more of these. */
+    const more = (
+      what: string,
+      length: (writer: Writer) => number,
+      by: number,
+      ms?: number,
+      meanwhile?: () => void,
+    ) => {
+      const before = writers.map(length)
+      return eventually(
+        `everybody is ${what}`,
+        () => {
+          meanwhile?.()
+          return writers.every((writer, i) => length(writer) >= before[i]! + by)
+        },
+        ms,
+      )
+    }
+    const acknowledged = (writer: Writer) => writer.acknowledged.length
+    const denials = (writer: Writer) => writer.denials
 
-    const params = writers[0]!.params
-    await assert.rejects(client.startConversation({ body: anOrder() }), isRefusal)
-    await assert.rejects(client.updateConversation({ params, body: { title: 'x' } }), isRefusal)
-    await assert.rejects(client.updateSettings({ body: { misc_settings_diff: { a: 1 } } }), isRefusal)
-    await assert.rejects(client.putSecret({ body: { name: 'A', value: 'x' } }), isRefusal)
-    await assert.rejects(client.deleteConversation({ params }), isRefusal)
+    for (let round = 0; round < rounds; round++) {
+      await more('writing', acknowledged, 1 + random.int(60))
+      // What SQLite has set aside already is used up first: others take the rest of the disk meanwhile.
+      await more('refused', denials, 1, undefined, () => disk.fill())
+      const no = await eventually('/ready says no', () => {
+        disk.fill()
+        return unready()
+      })
+      assert.equal(no.status, 503)
+      assert.match((no.body as { message: string }).message, /disk/)
 
-    assert.equal((await client.searchConversations()).items.length, 3)
-    assert.equal((await client.getConversation({ params })).title, null)
-    assert.deepEqual((await client.getSettings()).misc_settings, {})
-    assert.deepEqual((await client.listSecrets()).secrets, [])
-    assert.equal((await client.alive()).status, 'ok')
-    using socket = new TestSocket(server.url, `/sockets/events/${params.conversation_id}?resend_mode=all`)
-    const before = writers[0]!.acknowledged.length
-    await until('the socket brings all of the log', () => socket.events.length >= 2 * before)
-    const during = denials()
-    await until('refusals go on', () => denials().every((number, i) => number > during[i]!))
+      const params = writers[0]!.params
+      await assert.rejects(client.startConversation({ body: anOrder() }), isRefusal)
+      await assert.rejects(client.updateConversation({ params, body: { title: 'x' } }), isRefusal)
+      await assert.rejects(client.updateSettings({ body: { misc_settings_diff: { a: 1 } } }), isRefusal)
+      await assert.rejects(client.putSecret({ body: { name: 'A', value: 'x' } }), isRefusal)
+      await assert.rejects(client.deleteConversation({ params }), isRefusal)
 
-    const written = writers.map(({ acknowledged }) => acknowledged.length)
-    rmSync(filler)
-    await until(
-      'everybody writes again',
-      () => writers.every(({ acknowledged }, i) => acknowledged.length > written[i]!),
-      RECOVERY_MS,
-    )
-    await until('/ready says yes again', async () => (await ready()) === undefined, RECOVERY_MS)
-    const settled = denials()
+      assert.equal((await client.searchConversations()).items.length, 3)
+      assert.equal((await client.getConversation({ params })).title, null)
+      assert.deepEqual((await client.getSettings()).misc_settings, {})
+      assert.deepEqual((await client.listSecrets()).secrets, [])
+      assert.equal((await client.alive()).status, 'ok')
+      using socket = new TestSocket(server.url, `/sockets/events/${params.conversation_id}?resend_mode=all`)
+      const known = writers[0]!.acknowledged.length
+      await eventually('the socket brings all of the log', () => socket.events.length >= 2 * known)
+      await more('still refused', denials, 1)
+
+      disk.makeRoom()
+      await more('writing again', acknowledged, 1, RECOVERY_MS)
+      await eventually('/ready says yes again', async () => (await unready()) === undefined, RECOVERY_MS)
+      const settled = writers.map(denials)
+      await more('writing again', acknowledged, 5)
+      assert.deepEqual(writers.map(denials), settled, 'writes are refused though there is room')
+    }
     await Promise.all(writers.map(writer => writer.stop()))
-    assert.deepEqual(denials(), settled, 'writes were refused after there was room again')
     for (const writer of writers) await writer.check(server)
-    const shown = async ({ client }: TestServer) => (await client.searchConversations()).items
-    const conversations = await shown(server)
+    const before = await client.searchConversations()
     assert.equal(await server.stop(), 0)
 
     await using again = await TestServer.start({ data: disk.folder })
     for (const writer of writers) await writer.check(again)
-    assert.deepEqual(await shown(again), conversations)
+    assert.deepEqual(await again.client.searchConversations(), before)
     assert.equal((await again.client.ready()).status, 'ready')
+    const total = (length: (writer: Writer) => number) => writers.reduce((sum, writer) => sum + length(writer), 0)
     t.diagnostic(
-      `acknowledged ${writers.map(({ acknowledged }) => acknowledged.length)}, refused ${writers.map(({ refused }) => refused.length)}, failed ${writers.map(({ failed }) => failed.length)}`,
+      `${total(acknowledged)} acknowledged, ${total(({ refused }) => refused.length)} full, ${total(({ failed }) => failed.length)} failed`,
     )
+  })
+
+  test('a first start that finds too little room leaves nothing in the way of the next', async () => {
+    /** Whether a server starts on a new disk with so many free pages. Once there is room, it must. */
+    const starts = async (pages: number): Promise<boolean> => {
+      await using disk = await SmallDisk.mount(1)
+      disk.fill(pages)
+      const first = await TestServer.start({ data: disk.folder }).catch((error: Error) => error)
+      if (first instanceof Error) assert.match(first.message, /^The server ended with 1: gantry: .+/)
+      else await first.stop('SIGKILL')
+      disk.makeRoom()
+      const next = await TestServer.start({ data: disk.folder }).catch((error: Error) =>
+        assert.fail(`after a start with ${pages} free pages: ${error.message}`),
+      )
+      await using _ = next
+      assert.equal((await next.client.ready()).status, 'ready')
+      return !(first instanceof Error)
+    }
+    let [low, enough] = [0, 128]
+    assert.equal(await starts(low), false)
+    assert.equal(await starts(enough), true)
+    while (enough - low > 1) {
+      const middle = (low + enough) >> 1
+      if (await starts(middle)) enough = middle
+      else low = middle
+    }
+    for (let pages = low - 1; pages >= Math.max(1, low - count({ sample: 3, deep: 128 })); pages--) await starts(pages)
   })
 })
 
@@ -252,9 +317,8 @@ describe('P4: damage on disk', () => {
     const params = { conversation_id: id }
     await first.client.updateConversation({ params, body: { title: 'A title', tags: { a: '1' } } })
     await first.client.sendMessage({ params, body: aMessage('hello', true) })
-    const settled = () => first.client.getConversation({ params })
     const info = await until('the run has ended', async () => {
-      const seen = await settled()
+      const seen = await first.client.getConversation({ params })
       return seen.execution_status === 'error' && seen
     })
     assert.equal(await first.stop(), 0)
