@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { watch } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -10,7 +13,7 @@ import { initialState, isTreeNode } from '../../src/conversation/state.ts'
 import { newId } from '../../src/lib/id.ts'
 import { parseTime } from '../../src/lib/time.ts'
 import { Random } from '../support/random.ts'
-import { aMessage, anOrder, count, TestServer, tempFolder } from '../support/server.ts'
+import { aMessage, anOrder, count, GANTRY, TestServer, tempFolder } from '../support/server.ts'
 
 /** Ticks of one counter: what was acknowledged at 5 was there before what was sent at 6. */
 interface Sent {
@@ -377,6 +380,30 @@ describe('P1: what is acknowledged is durable', () => {
       `${sent.length} messages and patches: ${kept.length - unheard} acknowledged, ${unheard} kept without it`,
     )
     assert.ok(kept.length - unheard > kills, 'hardly anything was acknowledged: this proved nothing')
+  })
+})
+
+describe('P1: the first start', () => {
+  const random = new Random()
+  const kills = count({ sample: 8, deep: 80 })
+
+  test(`kill -9 at ${kills} moments of it leaves a folder that the next start can use (seed ${random.seed})`, async t => {
+    for (let kill = 0; kill < kills; kill++) {
+      const data = await tempFolder()
+      t.after(() => rm(data, { recursive: true, force: true }))
+      // Whatever the server does first, it does it to files: each change of one is a moment.
+      let changes = 1 + random.int(25)
+      const child = spawn(process.execPath, [GANTRY, '--port', '0', '--data', data], { stdio: 'pipe' })
+      const watcher = watch(data, () => {
+        if (--changes === 0) child.kill('SIGKILL')
+      })
+      child.stdout.once('data', () => child.kill('SIGKILL'))
+      await once(child, 'exit')
+      watcher.close()
+      await using server = await TestServer.start({ data })
+      const { id } = await server.client.startConversation({ body: anOrder() })
+      assert.equal((await server.client.getConversation({ params: { conversation_id: id } })).id, id)
+    }
   })
 })
 

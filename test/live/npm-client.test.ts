@@ -11,7 +11,7 @@ const { ConversationClient, RemoteEventsList, ServerClient, SettingsClient, WebS
   '@openhands/typescript-client'
 ).then(async main => ({ ...(await import('@openhands/typescript-client/clients')), ...main }))
 
-const keyIn = (settings: { agent_settings: { llm?: unknown } }): string =>
+const keyIn = (settings: { agent_settings: Record<string, unknown> }): string =>
   (settings.agent_settings.llm as { api_key: string }).api_key
 
 let server: TestServer
