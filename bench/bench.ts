@@ -67,6 +67,7 @@ async function requests(): Promise<void> {
   const idle = rss(server.pid)
   report('idle RSS', `${idle.toFixed(1)} MB`, '< 80 MB', idle < 80)
   const { id } = await server.client.startConversation({ body: anOrder() })
+  report('idle RSS after a write, with the writing thread', `${rss(server.pid).toFixed(1)} MB`)
   for (let i = 0; i < 25; i++)
     await server.client.sendMessage({ params: { conversation_id: id }, body: aMessage('x'.repeat(500)) })
   const health = await load(server.url, () => get('/health'), 32, 4000)

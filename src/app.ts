@@ -97,7 +97,10 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   metrics.gauge('gantry_readers', 'Readers that follow a conversation.', () => streams.readers)
   metrics.gauge('gantry_uptime_seconds', 'Time since start.', () => (Date.now() - started) / 1000)
 
-  const server = createServer((incoming, out) => http.handle(incoming, out))
+  const server = createServer(
+    { shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket' },
+    (incoming, out) => http.handle(incoming, out),
+  )
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS

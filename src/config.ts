@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as z from 'zod'
+import { unwrap } from './api/secret.ts'
 
 /** A way of setting something: on the command line, in the environment, in the file. */
 interface Setting {
@@ -26,6 +27,14 @@ const setting = <S extends z.ZodType>(
   option,
   help,
 })
+
+function isRegex(text: string): boolean {
+  try {
+    return !!new RegExp(text)
+  } catch {
+    return false
+  }
+}
 
 /** Every setting once. The file uses these names. */
 const settings = {
@@ -69,7 +78,7 @@ const settings = {
     'Further origin whose pages may talk to this server, provided they bring the key. May be repeated. Pages of this machine may already.',
   ),
   allow_cors_origin_regex: setting(
-    z.string().optional(),
+    z.string().refine(isRegex, 'not a regular expression').optional(),
     'OH_ALLOW_CORS_ORIGIN_REGEX',
     undefined,
     'The same, as a regular expression for the whole origin.',
@@ -178,10 +187,8 @@ function fromText(schema: z.ZodType, value: unknown): unknown {
   return type === 'boolean' ? (/^(1|true)$/i.test(value) ? true : /^(0|false)$/i.test(value) ? false : value) : value
 }
 
-function typeOf(schema: z.ZodType): string {
-  const { def } = (schema as unknown as z.core.$ZodTypes)._zod
-  return 'innerType' in def ? typeOf(def.innerType as z.ZodType) : def.type
-}
+const defOf = (schema: z.ZodType) => (unwrap(schema) as z.core.$ZodTypes)._zod.def
+const typeOf = (schema: z.ZodType): string => defOf(schema).type
 const isList = (schema: z.ZodType): boolean => typeOf(schema) === 'array'
 const isBoolean = (schema: z.ZodType): boolean => typeOf(schema) === 'boolean'
 
@@ -189,26 +196,27 @@ export function helpText(): string {
   const entries: [string, string][] = [
     ['--help, -h', 'Show this.'],
     ['--version', 'Show the version.'],
-    [
-      '--config FILE',
-      'Read settings from a JSON file (names as the last column here, with _ for -). Environment and command line win over it.',
-    ],
+    ['--config FILE', 'Read settings from a JSON file. The environment wins over it, the command line over both.'],
   ]
   for (const [name, { schema, env, option, help }] of Object.entries<Setting>(settings)) {
-    const value = isBoolean(schema) ? '' : ` ${name === 'data' ? 'DIR' : name === 'port' ? 'N' : 'VALUE'}`
     const fallback = z.safeParse(schema, undefined).data as unknown
-    const shown =
-      fallback === undefined || (Array.isArray(fallback) && fallback.length === 0) ? '' : ` Default: ${fallback}.`
-    const also = [env?.replace('[]', '_0, _1, …'), option === undefined ? `${name} in the file` : undefined].filter(
-      Boolean,
-    )
-    entries.push([
-      option === undefined ? `(${name})` : `--${option}${value}`,
-      `${help}${shown} Also: ${also.join(', ')}.`,
-    ])
+    const facts = [
+      fallback === undefined || Array.isArray(fallback) ? undefined : `Default: ${fallback}.`,
+      env && `Environment: ${name === 'session_api_keys' ? 'SESSION_API_KEY, ' : ''}${env.replace('[]', '_0, _1, …')}.`,
+      `File: "${name}".`,
+    ]
+    const head =
+      option === undefined ? `(no option) ${name}` : `--${option}${isBoolean(schema) ? '' : ` ${placeholder(schema)}`}`
+    entries.push([head, [help, ...facts.filter(Boolean)].join(' ')])
   }
   const lines = entries.flatMap(([head, text]) => [`  ${head}`, ...wrap(text, 84).map(line => `      ${line}`)])
-  return ['gantry: an agent server', '', 'Usage: npm start -- [options]', '', ...lines, ''].join('\n')
+  return ['gantry: an agent server', '', 'Usage: npm start -- [options]', '', ...lines].join('\n')
+}
+
+function placeholder(schema: z.ZodType): string {
+  const def = defOf(schema)
+  if (def.type === 'enum') return Object.values(def.entries).join('|')
+  return def.type === 'number' ? 'N' : 'TEXT'
 }
 
 function wrap(text: string, width: number): string[] {

@@ -1,4 +1,4 @@
-import { fault } from '../api/errors.ts'
+import { Fault, fault } from '../api/errors.ts'
 import type { Event } from '../api/events.ts'
 import type { Log } from '../lib/log.ts'
 import { statusUpdate } from './draft.ts'
@@ -64,7 +64,8 @@ export class Runner {
         await work(id, journal, signal)
       } while (run.again && !signal.aborted)
     } catch (error) {
-      log.error('run', { conversation: id, error: String(error) })
+      const deleted = error instanceof Fault && error.code === 'conversation_not_found'
+      if (!deleted) log.error('run', { conversation: id, error: String(error) })
     } finally {
       this.#running.delete(id)
     }
