@@ -37,7 +37,7 @@ export class Command {
   }
 
   /** How it ended, once everything it said was heard. One that does not end is killed, and has no code. */
-  async ended(ms = 20_000): Promise<Ended> {
+  async ended(ms = 10_000): Promise<Ended> {
     const impatience = setTimeout(() => this.process.kill('SIGKILL'), ms)
     const [code] = await once(this.process, 'close')
     clearTimeout(impatience)
