@@ -10,6 +10,7 @@ import { Conversations } from './conversation/conversations.ts'
 import { Events } from './conversation/events.ts'
 import { Feed } from './conversation/feed.ts'
 import { Journal } from './conversation/journal.ts'
+import { recover } from './conversation/recover.ts'
 import { noAgent, Runner } from './conversation/runner.ts'
 import { Auth, isLoopback, type Mode } from './http/auth.ts'
 import { conversationHandlers } from './http/handlers/conversations.ts'
@@ -110,6 +111,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     ownership.close()
     throw error
   })
+  await recover(store, runner)
 
   return {
     url,

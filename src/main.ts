@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { startApp } from './app.ts'
 import { BadUsage, type Config, helpText, readConfig } from './config.ts'
+import { Lines } from './lib/lines.ts'
 import { makeLog } from './lib/log.ts'
 import { AlreadyOwned } from './store/ownership.ts'
 import { GANTRY_VERSION } from './version.ts'
@@ -44,7 +45,8 @@ function explain(error: NodeJS.ErrnoException, { host, port, data }: Config): st
 const settings = config()
 // What is kept here is nobody else's: keys, conversations, settings.
 process.umask(0o077)
-const log = makeLog(settings.log_level, line => process.stderr.write(line))
+const lines = new Lines(2)
+const log = makeLog(settings.log_level, line => lines.write(line))
 const app = await startApp(settings, log, process.pid).catch((error: NodeJS.ErrnoException) =>
   fail(error instanceof AlreadyOwned ? error.message : explain(error, settings), 1),
 )
@@ -56,8 +58,12 @@ else if (app.keyFile) say(`The session key is in ${app.keyFile}`)
 // Node writes its compile cache only at a clean exit, and a server rarely has one.
 setTimeout(() => flushCompileCache(), 500).unref()
 
-process.on('uncaughtException', error => {
+// Whoever read our output may go away; that is no reason to stop.
+process.stdout.on('error', () => undefined)
+
+process.on('uncaughtException', async error => {
   log.error('crash', { error: error.stack })
+  await lines.flush()
   process.exit(1)
 })
 
@@ -66,6 +72,7 @@ const stop = async () => {
   if (stopping) process.exit(1)
   stopping = true
   await app.close()
+  await lines.flush()
   process.exit(0)
 }
 process.on('SIGTERM', stop)

@@ -16,7 +16,7 @@ export function makeLog(level: Level, write: (line: string) => void): Log {
     (own: Level) =>
     (message: string, fields: Fields = {}): void => {
       if (RANK[own] < RANK[level]) return
-      write(`${JSON.stringify({ time: new Date().toISOString(), level: own, message, ...fields })}\n`)
+      write(JSON.stringify({ time: new Date().toISOString(), level: own, message, ...fields }))
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
