@@ -134,12 +134,15 @@ export function readConfig(argv: string[], env: Record<string, string | undefine
           ? [fromText(setting.schema, fromEnv), setting.env]
           : [file[name], `${name} in ${given.config}`]
     const result = z.safeParse(setting.schema, value)
-    if (!result.success)
-      throw new BadUsage(`${where}: ${result.error.issues[0]?.message} (got ${JSON.stringify(value)})`)
+    if (!result.success) throw new BadUsage(`${where}: ${result.error.issues[0]?.message}${got(setting, value)}`)
     config[name] = result.data
   }
   return { config: { ...(config as Config), data: resolve(String(config.data)) } }
 }
+
+/** What must not stand in a process list must not stand in a message either. */
+const got = ({ option }: Setting, value: unknown): string =>
+  option === undefined ? '' : ` (got ${JSON.stringify(value)})`
 
 function readArguments(argv: string[]): Record<string, unknown> {
   const options: NonNullable<Parameters<typeof parseArgs>[0]>['options'] = {
@@ -153,7 +156,7 @@ function readArguments(argv: string[]): Record<string, unknown> {
   try {
     return parseArgs({ args: argv, options, strict: true, allowPositionals: false }).values
   } catch (error) {
-    throw new BadUsage((error as Error).message.split('. To specify')[0])
+    throw new BadUsage((error as Error).message.split(/\. To specify|\.?\n/)[0])
   }
 }
 
@@ -162,11 +165,16 @@ function readFile(path: string): Record<string, unknown> {
   try {
     file = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new BadUsage(`--config ${path}: ${(error as Error).message}`)
+    // A syntax error quotes the file: over several lines, and secrets too.
+    const { message } = error as Error
+    const where = /position \d+ \(line \d+ column \d+\)/.exec(message)?.[0]
+    throw new BadUsage(
+      `--config ${path}: ${error instanceof SyntaxError ? `not JSON${where ? ` at ${where}` : ''}` : message}`,
+    )
   }
   if (file === null || typeof file !== 'object' || Array.isArray(file))
     throw new BadUsage(`--config ${path}: not a JSON object`)
-  const unknown = Object.keys(file).find(name => !(name in settings))
+  const unknown = Object.keys(file).find(name => !Object.hasOwn(settings, name))
   if (unknown !== undefined) throw new BadUsage(`--config ${path}: unknown setting "${unknown}"`)
   return file as Record<string, unknown>
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Fault, fault } from '../api/errors.ts'
+import { BODY_DEPTH } from './limits.ts'
 import { Invalid } from './validation.ts'
 
 /**
@@ -10,8 +11,23 @@ export async function readJson(incoming: IncomingMessage, limit: number): Promis
   const bytes = await readBytes(incoming, limit)
   if (bytes.length === 0) return undefined
   if (!isJson(incoming.headers['content-type'])) throw fault('unsupported_media_type', 'application/json')
-  return parseJson(bytes)
+  const value = parseJson(bytes)
+  if (isDeeper(value, BODY_DEPTH))
+    throw new Invalid([{ type: 'recursion_loop', loc: ['body'], msg: 'Input is nested too deeply' }])
+  return value
 }
+
+/** Level by level, so that it needs no stack itself. */
+function isDeeper(value: unknown, limit: number): boolean {
+  let level = [value].filter(isObject)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > limit) return true
+    level = level.flatMap(item => Object.values(item).filter(isObject))
+  }
+  return false
+}
+
+const isObject = (value: unknown): value is object => value !== null && typeof value === 'object'
 
 async function readBytes(incoming: IncomingMessage, limit: number): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > limit) throw fault('body_too_large', limit)

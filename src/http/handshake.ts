@@ -14,8 +14,8 @@ export type Handshake = { refused: number } | { id: string; query: EventsQuery; 
 export function shakeHands(request: IncomingMessage, auth: Auth, origins: OriginPolicy): Handshake {
   const verdict = judge(provenanceOf(request), origins)
   if (typeof verdict === 'object') return { refused: 403 }
-  const url = new URL(request.url ?? '/', 'http://any')
-  const match = eventsSocket.path.exec(url.pathname)
+  const url = URL.parse(request.url ?? '/', 'http://any')
+  const match = url && eventsSocket.path.exec(url.pathname)
   if (!match) return { refused: 404 }
   const params = z.safeParse(eventsSocket.params, { ...match.groups })
   const query = z.safeParse(eventsSocket.query, readQuery(eventsSocket.query, url.searchParams))

@@ -6,6 +6,9 @@ export const BODY_BYTES = 1024 * 1024
 /** Messages carry pictures as data URLs, and orders carry whole skill libraries: several MB are normal. */
 export const LARGE_BODY_BYTES = 32 * 1024 * 1024
 
+/** Levels of nesting in a body: far past any honest one, far short of what exhausts the stack of whoever walks it. */
+export const BODY_DEPTH = 200
+
 /** Requests being served at once. Past it the server is drowning: answering 503 at once helps it more than queueing. */
 export const REQUESTS_IN_FLIGHT = 1000
 

@@ -155,4 +155,9 @@ function tidy({
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   const { def } = zodSchema._zod
   if (def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
+  const { properties = {}, required } = jsonSchema
+  if (!required) return
+  // What has a default may be left out, in answers too: so says the interface specification of Success.
+  jsonSchema.required = required.filter(name => !Object.hasOwn(Object(properties[name]), 'default'))
+  if (jsonSchema.required.length === 0) delete jsonSchema.required
 }

@@ -45,7 +45,11 @@ export function judge({ host, origin, fetchSite }: Provenance, policy: OriginPol
 }
 
 const servesHost = (name: string, hosts: readonly string[]): boolean =>
-  name === 'localhost' || isIP(name.replace(/^\[|\]$/g, '')) !== 0 || hosts.includes(name)
+  name === 'localhost' || (isIP(bare(name)) !== 0 && !UNSPECIFIED.test(bare(name))) || hosts.includes(name)
+
+const bare = (name: string): string => name.replace(/^\[|\]$/g, '')
+/** Browsers reach loopback under it, but do not say there that a request is cross-site. */
+const UNSPECIFIED = /^(0\.0\.0\.0|[0:]+|::ffff:0\.0\.0\.0)$/
 
 function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined

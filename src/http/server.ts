@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Fault, fault } from '../api/errors.ts'
 import { type Input, isRaw, type RouteSpec } from '../api/route.ts'
-import { newId } from '../lib/id.ts'
+import { canonicalUuid, newId } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { type Auth, credentialsOf, isLoopback, type Standing } from './auth.ts'
 import { readJson } from './body.ts'
@@ -77,7 +77,9 @@ export class HttpServer {
     const answer = await this.#answer(incoming, method, seen).catch(error => this.#failure(error, seen.route))
     this.#inFlight -= 1
     answer.headers['X-Request-Id'] = id
+    if (this.#edge.draining()) answer.headers.Connection = 'close'
     answer.headers['X-Content-Type-Options'] = 'nosniff'
+    answer.headers['X-Frame-Options'] = 'DENY'
     send(out, method, answer)
     const seconds = (performance.now() - started) / 1000
     const route = seen.route ?? 'unmatched'
@@ -99,7 +101,10 @@ export class HttpServer {
     seen: { route?: string; conversation?: string },
   ): Promise<Answer> {
     const verdict = judge(provenanceOf(incoming), this.#edge.origins)
-    if (typeof verdict === 'object') throw refusal(verdict.refused)
+    if (typeof verdict === 'object') {
+      if (verdict.refused === 'foreign_origin' && isVisit(incoming, method)) return wayIn()
+      throw refusal(verdict.refused)
+    }
     const cors = verdict === 'foreign' ? corsHeaders(incoming.headers.origin!) : {}
     if (method === 'OPTIONS' && verdict === 'foreign')
       return { status: 204, headers: { ...cors, ...preflightHeaders(incoming) }, body: undefined }
@@ -125,7 +130,8 @@ export class HttpServer {
     if (!('value' in match)) return this.#elsewhere(method, path, search, match.allowed)
     const { spec, handler } = match.value
     seen.route = spec.path
-    if (match.params.conversation_id) seen.conversation = match.params.conversation_id
+    const conversation = canonicalUuid(match.params.conversation_id ?? '')
+    if (conversation) seen.conversation = conversation
     if (spec.access !== 'free') {
       if (this.#edge.draining()) throw fault('shutting_down')
       if (this.#inFlight > REQUESTS_IN_FLIGHT) throw fault('overloaded')
@@ -158,7 +164,7 @@ export class HttpServer {
 
   #failure(error: unknown, route?: string): Answer {
     if (error instanceof Invalid) return json(422, { detail: error.details })
-    if (error instanceof Fault) {
+    if (error instanceof Fault && error.status !== 500) {
       const { message: detail, code, retryable, status } = error
       const answer = json(status, { detail, code, retryable })
       if (code === 'overloaded' || code === 'shutting_down') answer.headers['Retry-After'] = '1'
@@ -169,7 +175,9 @@ export class HttpServer {
     const errorId = randomBytes(16).toString('hex')
     const text = error instanceof Error ? error.stack : String(error)
     this.#edge.log.error('fault', { error_id: errorId, route, error: text })
-    return { ...json(500, { detail: 'Internal Server Error', error_id: errorId }), errorId }
+    const what =
+      error instanceof Fault ? { detail: error.message, code: error.code } : { detail: 'Internal Server Error' }
+    return { ...json(500, { ...what, error_id: errorId }), errorId }
   }
 }
 
@@ -181,6 +189,16 @@ const REFUSALS = {
 
 const refusal = (why: keyof typeof REFUSALS): Fault =>
   why === 'bad_host' ? fault('bad_request', REFUSALS[why]) : fault('forbidden', REFUSALS[why])
+
+/** A person followed a link on some other site. They get in by one of ours. */
+const isVisit = ({ headers }: IncomingMessage, method: string): boolean =>
+  method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+
+const wayIn = (): Answer => ({
+  status: 403,
+  headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': "default-src 'none'" },
+  body: '<!doctype html><title>Gantry</title><p>You come from another site. <a href="/">Open Gantry</a></p>',
+})
 
 /** The path as it was sent, undecoded: what is authorised is what is routed. */
 function target({ url = '/' }: IncomingMessage): { path: string; search: string } {

@@ -46,6 +46,8 @@ export class Sockets {
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const handshake = shakeHands(request, this.#parts.auth, this.#parts.origins)
     if ('refused' in handshake) {
+      // The HTTP server has let go of the stream: nobody else hears that the caller is gone.
+      stream.on('error', () => stream.destroy())
       this.#parts.log.info('socket refused', { status: handshake.refused })
       stream.end(`HTTP/1.1 ${handshake.refused} ${STATUS_CODES[handshake.refused]}\r\nConnection: close\r\n\r\n`)
       return
@@ -77,11 +79,13 @@ export class Sockets {
     socket.once('close', () => clearTimeout(patience))
     let turn = asking ? Promise.resolve() : this.#follow(socket, stream, id, query)
     const take = async (data: RawData) => {
+      // Frames still arrive on a socket that was told to go, after a wrong key for one: they are not heard.
+      if (socket.readyState !== socket.OPEN) return
       if (!asking) return this.#hear(socket, id, data)
-      asking = false
       clearTimeout(patience)
-      if (this.#bringsKey(data)) await this.#follow(socket, stream, id, query)
-      else refuse()
+      if (!this.#bringsKey(data)) return refuse()
+      asking = false
+      await this.#follow(socket, stream, id, query)
     }
     socket.on('message', data => {
       socket.pause()

@@ -29,7 +29,7 @@ export function check<S extends z.ZodType>(
   details: Detail[],
 ): z.output<S> | undefined {
   try {
-    const result = z.safeParse(schema, value, { reportInput: true })
+    const result = z.safeParse(schema, value, { reportInput: true, error: noticeInteger })
     if (result.success) return result.data
     details.push(...result.error.issues.flatMap(issue => describe(issue, [place])))
   } catch (error) {
@@ -38,6 +38,11 @@ export function check<S extends z.ZodType>(
   }
   return undefined
 }
+
+/** Zod says "number" of an integer that is none: this tells `describe` which it was. */
+const noticeInteger = ({ code, inst }: z.core.$ZodRawIssue): string | undefined =>
+  code === 'invalid_type' && inst instanceof z.ZodNumberFormat ? INTEGER : undefined
+const INTEGER = 'integer'
 
 type Issue = z.core.$ZodIssue
 type Loc = (string | number)[]
@@ -57,13 +62,15 @@ function describe(issue: Issue, base: Loc): Detail[] {
   const loc: Loc = [...base, ...issue.path.map(key => (typeof key === 'number' ? key : String(key)))]
   const detail = (type: string, msg: string): Detail[] => [withInput({ type, loc, msg }, issue.input)]
   switch (issue.code) {
-    case 'invalid_type':
+    case 'invalid_type': {
       if (issue.input === undefined) return [{ type: 'missing', loc, msg: 'Field required' }]
-      if (base[0] !== 'body' && typeof issue.input === 'string' && issue.expected in PARSING)
-        return detail(...PARSING[issue.expected]!)
-      if (issue.expected === 'int' && typeof issue.input === 'number')
+      const expected = issue.message === INTEGER ? 'int' : issue.expected
+      if (base[0] !== 'body' && typeof issue.input === 'string' && expected in PARSING)
+        return detail(...PARSING[expected]!)
+      if (expected === 'int' && typeof issue.input === 'number')
         return detail('int_from_float', 'Input should be a valid integer, got a number with a fractional part')
-      return detail(...(TYPES[issue.expected] ?? ['value_error', issue.message]))
+      return detail(...(TYPES[expected] ?? ['value_error', issue.message]))
+    }
     case 'invalid_value': {
       if (issue.input === undefined) return [{ type: 'missing', loc, msg: 'Field required' }]
       const choices = issue.values.map(value => `'${String(value)}'`).join(', ')
@@ -120,7 +127,7 @@ function union(issue: z.core.$ZodIssueInvalidUnion, loc: Loc): Detail[] {
   if (branches.length === 0) {
     const tag = 'discriminator' in issue ? String(issue.discriminator) : 'kind'
     const given = String((issue.input as Record<string, unknown> | null)?.[tag] ?? '')
-    return [withInput({ type: 'union_tag_invalid', loc, msg: `Unknown ${tag} '${given}'` }, issue.input)]
+    return [withInput({ type: 'union_tag_invalid', loc, msg: `Unknown ${tag} '${given.slice(0, 100)}'` }, issue.input)]
   }
   const depth = (errors: Issue[]) => Math.max(...errors.map(error => error.path.length))
   const best = branches.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length)[0]!
@@ -134,9 +141,9 @@ function withInput(detail: Detail, input: unknown): Detail {
 }
 
 const REDACTED = '<redacted>'
-const SECRET_NAME = /authorization|cookie|credential|key|password|secret|session|token/i
+const SECRET_NAME = /auth|cookie|credential|key|password|secret|session|token|^value$/i
 const looksSecret = (key: string | number) => typeof key === 'string' && SECRET_NAME.test(key)
-const isEnvironment = (key: string | number) => key === 'env' || key === 'environment' || key === 'headers'
+const isEnvironment = (key: string | number) => typeof key === 'string' && /^env(ironment)?$|headers$/i.test(key)
 
 function redact(value: unknown, depth: number): unknown {
   if (value === null || typeof value !== 'object') return value

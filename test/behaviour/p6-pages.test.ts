@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
-import { type App, startApp } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
-import { makeLog } from '../../src/lib/log.ts'
 import { KEY, signIn, startIn } from '../support/access.ts'
+import { appInProcess, type OwnApp } from '../support/app.ts'
 import { type Answer, exchange, exchangeJson } from '../support/exchange.ts'
-import { TestServer, tempFolder } from '../support/server.ts'
+import { TestServer } from '../support/server.ts'
 
 const LOCAL_PAGES = [
   'http://localhost:1',
@@ -143,22 +140,11 @@ describe('P6: what pages of other origins may ask', () => {
 })
 
 describe('P6: signing a browser in', () => {
-  let app: App
-  let data: string
+  let app: OwnApp
   before(async () => {
-    data = await tempFolder()
-    const command = readConfig(['--port', '0', '--data', data], {})
-    assert.ok('config' in command)
-    app = await startApp(
-      command.config,
-      makeLog('error', () => undefined),
-      process.pid,
-    )
+    app = await appInProcess()
   })
-  after(async () => {
-    await app.close()
-    await rm(data, { recursive: true })
-  })
+  after(() => app[Symbol.asyncDispose]())
 
   const PATH = '/api/auth/sign-in'
   const post = (body: object, headers: Record<string, string> = {}, url = app.url) =>

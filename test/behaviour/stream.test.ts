@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ClientError } from '../../src/api/client.ts'
-import { SOCKET_FRAME_BYTES } from '../../src/http/limits.ts'
+import { READERS_PER_CONVERSATION, SOCKET_FRAME_BYTES } from '../../src/http/limits.ts'
 import { newId } from '../../src/lib/id.ts'
 import { aMessage, anOrder, count, TestServer } from '../support/server.ts'
 import { type Frame, TestSocket } from '../support/socket.ts'
@@ -250,6 +250,52 @@ describe('P2 what a socket replays', () => {
   })
 })
 
+describe('the frames of a socket', () => {
+  test('P2 hold one event each, whole, in the shortest form there is for its size', async () => {
+    const id = await conversation('x', 'x')
+    const size = Buffer.byteLength(JSON.stringify((await log(id))[2])) - 1
+    const edges = [65_534, 65_535, 65_536, 65_537]
+    for (const edge of edges) await say(id, 'x'.repeat(edge - size))
+    const client = connect(Number(new URL(server.url).port), '127.0.0.1')
+    client.write(handshake(`/sockets/events/${id}?resend_mode=all`))
+    const chunks: Buffer[] = []
+    client.on('data', (chunk: Buffer) => chunks.push(chunk))
+    const frames = () => {
+      const answer = Buffer.concat(chunks)
+      const end = answer.indexOf('\r\n\r\n')
+      return end < 0 ? [] : serverFrames(answer.subarray(end + 4))
+    }
+    await until('all came', () => frames().length === 1 + 2 * (2 + edges.length))
+    const events = frames().slice(1)
+    client.destroy()
+    assert.deepEqual(
+      events.map(({ text }) => text),
+      (await log(id)).map(event => JSON.stringify(event)),
+    )
+    const large = events.filter(({ text }) => text.length > 10_000)
+    assert.deepEqual(
+      large.map(({ text, header }) => [text.length, header]),
+      edges.map(edge => [edge, edge < 65_536 ? 4 : 10]),
+    )
+  })
+})
+
+/** Whole, unmasked, final text frames, each with the size of its header. */
+function serverFrames(bytes: Buffer): { header: number; text: string }[] {
+  const frames = []
+  for (let at = 0; at + 10 <= bytes.length; ) {
+    assert.equal(bytes[at], 0x81)
+    const short = bytes[at + 1]!
+    const header = short < 126 ? 2 : short === 126 ? 4 : 10
+    const size =
+      header === 2 ? short : header === 4 ? bytes.readUInt16BE(at + 2) : Number(bytes.readBigUInt64BE(at + 2))
+    if (at + header + size > bytes.length) break
+    frames.push({ header, text: bytes.toString('utf8', at + header, at + header + size) })
+    at += header + size
+  }
+  return frames
+}
+
 describe('a socket that cannot be', () => {
   test('of an unknown conversation, or after an unknown event, is accepted and closed with 4004', async () => {
     const id = await conversation('a')
@@ -279,6 +325,30 @@ describe('a socket that cannot be', () => {
       await assert.rejects(follow(path), /refused with 403/, path)
   })
 
+  test('P5 beyond the number a conversation may have is closed with 1013, until another leaves', async () => {
+    await using own = await TestServer.start()
+    const { id } = await own.client.startConversation({ body: anOrder() })
+    using all = new DisposableStack()
+    const enter = async () => {
+      const socket = all.use(await follow(id, '', own))
+      await until('it is told something', () => socket.frames[0] ?? socket.closed)
+      return socket
+    }
+    const first = await enter()
+    for (let left = READERS_PER_CONVERSATION - 1; left > 0; left -= 50)
+      await Promise.all(Array.from({ length: Math.min(left, 50) }, enter))
+    const late = await enter()
+    assert.deepEqual(late.closed, { code: 1013, reason: 'Too many connections for this conversation' })
+    using stream = await Sse.open(id, '', {}, own)
+    await until('the stream ended', () => stream.ended)
+    assert.equal(stream.blocks[0]?.data.code, 1013)
+    await first.close()
+    const readers = new RegExp(`^gantry_readers ${READERS_PER_CONVERSATION - 1}$`, 'm')
+    await until('it has left', async () => readers.test(await (await own.client.metrics()).text()))
+    assert.equal((await enter()).closed, undefined)
+    assert.equal((await enter()).closed?.code, 1013)
+  })
+
   test('P6 with a target that is no address is refused, and the server lives', async () => {
     await using own = await TestServer.start()
     for (const target of ['//', 'http://[', '/sockets/events/%ff', '*']) {
@@ -301,10 +371,10 @@ describe('a socket that cannot be', () => {
   })
 })
 
-const handshake = (target: string, host = 'localhost'): string =>
+const handshake = (target: string): string =>
   [
     `GET ${target} HTTP/1.1`,
-    `Host: ${host}`,
+    'Host: localhost',
     'Connection: Upgrade',
     'Upgrade: websocket',
     'Sec-WebSocket-Version: 13',
@@ -313,10 +383,10 @@ const handshake = (target: string, host = 'localhost'): string =>
   ].join('\r\n')
 
 /** The beginning of what a raw upgrade request is answered. */
-async function upgrade(at: TestServer, target: string, more: Buffer = Buffer.alloc(0)): Promise<string> {
+async function upgrade(at: TestServer, target: string): Promise<string> {
   const client = connect(Number(new URL(at.url).port), '127.0.0.1').on('error', () => undefined)
   try {
-    client.write(Buffer.concat([Buffer.from(handshake(target)), more]))
+    client.write(handshake(target))
     const [answer] = await Promise.race([once(client, 'data'), once(client, 'close')])
     return String(answer)
   } finally {
@@ -438,11 +508,15 @@ describe('a message on a socket', () => {
 
   test('P5 larger than a frame may be closes its socket with 1009, and no other', async () => {
     const id = await conversation()
-    using greedy = await follow(id)
     using modest = await follow(id)
-    await until('the snapshot came', () => greedy.frames[0])
-    greedy.send({ role: 'user', content: 'x'.repeat(SOCKET_FRAME_BYTES) })
-    assert.equal((await greedy.ended()).code, 1009)
+    const tooMuch = JSON.stringify({ role: 'user', content: 'x'.repeat(SOCKET_FRAME_BYTES) })
+    // Often, for the reason must not be lost on its way when the rest of the frame is still coming.
+    for (let i = 0; i < 20; i++) {
+      using greedy = await follow(id)
+      await until('the snapshot came', () => greedy.frames[0])
+      greedy.send(tooMuch)
+      assert.equal((await greedy.ended()).code, 1009)
+    }
     await lastWord(id, modest)
     assert.equal(modest.closed, undefined)
     assert.equal((await log(id)).length, 2)

@@ -1,6 +1,6 @@
 import type { Access, RouteSpec } from '../../src/api/route.ts'
 import { newId } from '../../src/lib/id.ts'
-import { type Exchange, exchangeJson } from './exchange.ts'
+import { type Exchange, exchange, exchangeJson } from './exchange.ts'
 import { TestServer } from './server.ts'
 
 export type Mode = 'local' | 'key'
@@ -127,5 +127,21 @@ export function probe(spec: RouteSpec, ...cases: Case[]): Exchange {
       spec.body && { 'Content-Type': 'application/json' },
     ),
     ...(spec.body && !spec.bodyOptional && { body: '"not what was asked for"' }),
+  }
+}
+
+/** Everything a stranger could wish to change. */
+export async function stateOf({ client, url, key }: TestServer): Promise<unknown> {
+  const { items } = await client.searchConversations()
+  const settings = await exchange(url, {
+    path: '/api/settings',
+    headers: { 'X-Session-API-Key': key, 'X-Expose-Secrets': 'plaintext' },
+  })
+  return {
+    conversations: items,
+    logs: await Promise.all(items.map(({ id }) => client.searchEvents({ params: { conversation_id: id } }))),
+    // The one thing in it that changes by itself.
+    settings: settings.text.replace(/"current_datetime":"[^"]*"/, ''),
+    secrets: await client.listSecrets(),
   }
 }
