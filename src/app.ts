@@ -17,7 +17,14 @@ import { conversationHandlers } from './http/handlers/conversations.ts'
 import { eventHandlers } from './http/handlers/events.ts'
 import { serverHandlers } from './http/handlers/server.ts'
 import { settingsHandlers } from './http/handlers/settings.ts'
-import { DRAIN_MS, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, REQUEST_TIMEOUT_MS } from './http/limits.ts'
+import {
+  DRAIN_MS,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
+  READER_LOW_BYTES,
+  READER_PAGE,
+  REQUEST_TIMEOUT_MS,
+} from './http/limits.ts'
 import { Metrics } from './http/metrics.ts'
 import { openapi } from './http/openapi.ts'
 import { originPolicy } from './http/origin.ts'
@@ -77,7 +84,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   const settings = new SettingsService(store, vault)
   const streams = new Streams({
     feed,
-    eventsAfter: (no, seq, limit) => events.after(no, seq, limit),
+    eventsAfter: (no, seq) => events.after(no, seq, READER_PAGE, READER_LOW_BYTES),
     snapshot: id => conversations.snapshot(id),
   })
 

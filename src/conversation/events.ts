@@ -1,7 +1,7 @@
 import { fault } from '../api/errors.ts'
 import type { Event } from '../api/events.ts'
 import { formatNaive, parseTime } from '../lib/time.ts'
-import type { ConversationRecord, EventQuery, EventRecord, Store } from '../store/store.ts'
+import type { ConversationRecord, EventFilter, EventRecord, Store } from '../store/store.ts'
 
 export interface EventFilters {
   kind: string | null
@@ -56,14 +56,15 @@ export class Events {
     return (await this.#store.positionAt(record.no, parseTime(time) ?? 0)) - 1
   }
 
-  async after(no: number, seq: number, limit: number): Promise<EventRecord[]> {
-    const records = await this.#store.readEvents({ no, from: seq + 1, limit })
+  /** What follows a position, up to so many events or characters. */
+  async after(no: number, seq: number, limit: number, characters: number): Promise<EventRecord[]> {
+    const records = await this.#store.readEvents({ no, from: seq + 1, limit, characters })
     return records.map(record => (record.damaged ? { ...record, json: legible(record) } : record))
   }
 
   async #query(record: ConversationRecord, filters: EventFilters) {
     const { timestamp__gte: gte, timestamp__lt: lt } = filters
-    const query: Omit<EventQuery, 'limit'> & { from: number; to: number } = {
+    const query: EventFilter & { from: number; to: number } = {
       no: record.no,
       from: gte === null ? 1 : (await this.positionBefore(record, gte)) + 1,
       to: lt === null ? record.head : await this.positionBefore(record, lt),

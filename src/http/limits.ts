@@ -30,18 +30,20 @@ export const ECHO_CHARACTERS = 500
 /** Readers of one conversation. Each costs a socket and a buffer; fifty times what people need. */
 export const READERS_PER_CONVERSATION = 1000
 
-/** Bytes a live reader may leave unread before it is told to come back later. */
+/** Bytes a live reader may leave unread before it gets nothing more. */
 export const READER_BUFFER_BYTES = 4 * 1024 * 1024
-/** A reader that is catching up gets the next page once it has read this far: its memory is one page. */
+/** How long it may then take to read them before it is told to come back later. */
+export const READER_PATIENCE_MS = 5_000
+/** What a reader that is catching up gets in one piece, and has read of it before it gets the next. */
 export const READER_LOW_BYTES = 256 * 1024
-/** Events a catching-up reader gets in one piece. */
-export const READER_PAGE = 100
+/** Events in such a piece, however small they are. */
+export const READER_PAGE = 500
 /** How long a reader that was told to go may take to read what it has coming. */
 export const READER_LINGER_MS = 30_000
 
 /** First-message authentication. */
 export const SOCKET_AUTH_MS = 10_000
-/** A socket that does not answer two pings is gone, whatever TCP believes. */
+/** How often sockets are asked whether they are still there. */
 export const SOCKET_PING_MS = 30_000
 /** One frame from a client: a message with pictures. */
 export const SOCKET_FRAME_BYTES = 16 * 1024 * 1024

@@ -1,4 +1,5 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import * as z from 'zod'
@@ -13,7 +14,7 @@ import type { Auth } from './auth.ts'
 import { type EventsQuery, type Handshake, shakeHands } from './handshake.ts'
 import { READER_LINGER_MS, SOCKET_AUTH_MS, SOCKET_FRAME_BYTES, SOCKET_PING_MS } from './limits.ts'
 import type { OriginPolicy } from './origin.ts'
-import type { Sink, Streams } from './stream.ts'
+import { drained, type Sink, type Streams } from './stream.ts'
 
 export interface SocketsParts {
   auth: Auth
@@ -30,7 +31,7 @@ const AuthFrame = z.strictObject({ type: z.literal('auth'), session_api_key: z.s
 export class Sockets {
   readonly #parts: SocketsParts
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: SOCKET_FRAME_BYTES, perMessageDeflate: false })
-  readonly #silent = new WeakSet<WebSocket>()
+  readonly #pulses = new WeakMap<WebSocket, Pulse>()
   readonly #pings: NodeJS.Timeout
 
   constructor(parts: SocketsParts) {
@@ -53,8 +54,13 @@ export class Sockets {
       return
     }
     this.#server.handleUpgrade(request, stream, head, socket => {
-      socket.on('error', () => socket.terminate())
-      socket.on('pong', () => this.#silent.delete(socket))
+      // `ws` closes the socket itself, with the code that says why; unheard, the event would end the process.
+      socket.on('error', () => undefined)
+      const pulse = { stream: stream as Socket, sent: 0, silent: false }
+      this.#pulses.set(socket, pulse)
+      socket.on('pong', () => {
+        pulse.silent = false
+      })
       this.#serve(socket, stream, handshake)
     })
   }
@@ -152,15 +158,25 @@ export class Sockets {
     return { code: 'InternalError', detail: 'The message could not be stored' }
   }
 
+  /** Whoever neither answered the last ping nor took a byte since is gone, whatever TCP believes. */
   #ping(): void {
     for (const socket of this.#server.clients) {
-      if (this.#silent.has(socket)) socket.terminate()
-      else {
-        this.#silent.add(socket)
-        socket.ping()
-      }
+      const pulse = this.#pulses.get(socket)!
+      const sent = pulse.stream.bytesWritten - pulse.stream.writableLength
+      if (pulse.silent && sent === pulse.sent) socket.terminate()
+      pulse.silent = true
+      pulse.sent = sent
+      socket.ping()
     }
   }
+}
+
+interface Pulse {
+  stream: Socket
+  /** Bytes that had left us at the last ping. */
+  sent: number
+  /** The last ping has no answer yet. */
+  silent: boolean
 }
 
 /**
@@ -174,15 +190,7 @@ function socketSink(socket: WebSocket, stream: Duplex): Sink {
       if (socket.readyState === socket.OPEN) stream.write(chunk)
     },
     buffered: () => stream.writableLength,
-    drained: () =>
-      new Promise(resolve => {
-        if (!stream.writableNeedDrain) return resolve()
-        const done = () => {
-          stream.off('drain', done).off('close', done)
-          resolve()
-        }
-        stream.on('drain', done).on('close', done)
-      }),
+    drained: () => drained(stream),
     close: (code, reason) => {
       socket.close(code, reason)
       setTimeout(() => socket.terminate(), READER_LINGER_MS).unref()

@@ -1,8 +1,9 @@
+import type { Writable } from 'node:stream'
 import type { Event } from '../api/events.ts'
 import type { Feed, Listener } from '../conversation/feed.ts'
 import type { EventRecord } from '../store/store.ts'
 import { type Encoding, encoders } from './frames.ts'
-import { READER_BUFFER_BYTES, READER_LOW_BYTES, READER_PAGE, READERS_PER_CONVERSATION } from './limits.ts'
+import { READER_BUFFER_BYTES, READER_LOW_BYTES, READER_PATIENCE_MS, READERS_PER_CONVERSATION } from './limits.ts'
 
 /** The transport's end of a reader. */
 export interface Sink {
@@ -16,11 +17,22 @@ export interface Sink {
   close(code: number, reason: string): void
 }
 
+/** Resolves when everything written to a stream is out, or it is gone. */
+export const drained = (stream: Writable): Promise<void> =>
+  new Promise(resolve => {
+    if (!stream.writableNeedDrain) return resolve()
+    const done = () => {
+      stream.off('drain', done).off('close', done)
+      resolve()
+    }
+    stream.on('drain', done).on('close', done)
+  })
+
 /** What the streams need to know of conversations. */
 export interface Source {
   feed: Feed
-  /** Durable events after a position, oldest first. */
-  eventsAfter(no: number, seq: number, limit: number): Promise<EventRecord[]>
+  /** Durable events after a position, oldest first: as many as a reader that is catching up may hold. */
+  eventsAfter(no: number, seq: number): Promise<EventRecord[]>
   /** The state as one event, as a new reader gets it. Undefined when the conversation is gone. */
   snapshot(id: string): Promise<Event | undefined>
 }
@@ -166,10 +178,12 @@ class Reader {
       void this.#catchUp()
       return
     }
+    if (this.#parts.sink.buffered() > READER_BUFFER_BYTES) {
+      void this.#fallBack()
+      return
+    }
     const known = this.#cursor + 1 - first
     this.#send(records, known === 0 ? shared() : encoders[this.encoding].events(records.slice(known)))
-    if (this.#parts.sink.buffered() > READER_BUFFER_BYTES)
-      this.end(1013, `Reader too slow${this.#lastId ? `; resume after ${this.#lastId}` : ''}`)
   }
 
   offerPassing(event: Event, shared: () => Buffer): void {
@@ -189,13 +203,28 @@ class Reader {
     this.#parts.leave()
   }
 
+  /** One large batch is no sign of a slow reader: it may empty its buffer, and then goes on from the log. */
+  async #fallBack(): Promise<void> {
+    const { sink } = this.#parts
+    this.#live = false
+    const patience = setTimeout(() => this.end(1013, `Reader too slow${this.#whence}`), READER_PATIENCE_MS)
+    await sink.drained()
+    clearTimeout(patience)
+    await this.#catchUp()
+  }
+
+  /** What a reader must know to come back. */
+  get #whence(): string {
+    return this.#lastId ? `; resume after ${this.#lastId}` : ''
+  }
+
   async #catchUp(): Promise<void> {
     const { source, no, sink } = this.#parts
     this.#live = false
     try {
       while (!this.#ended) {
         this.#missed = false
-        const page = await source.eventsAfter(no, this.#cursor, READER_PAGE)
+        const page = await source.eventsAfter(no, this.#cursor)
         if (this.#ended) return
         if (page.length > 0) {
           this.#send(page, encoders[this.encoding].events(page))
@@ -209,7 +238,7 @@ class Reader {
         }
       }
     } catch {
-      this.end(1011, `The log cannot be read${this.#lastId ? `; resume after ${this.#lastId}` : ''}`)
+      this.end(1011, `The log cannot be read${this.#whence}`)
     }
   }
 

@@ -46,6 +46,11 @@ export class Statements {
     return this.prepare(sql).all(...values) as T[]
   }
 
+  /** One row after another, as they are asked for. */
+  each<T>(sql: string, ...values: Value[]): Iterable<T> {
+    return this.prepare(sql).iterate(...values) as Iterable<T>
+  }
+
   run(sql: string, ...values: Value[]): number {
     return Number(this.prepare(sql).run(...values).changes)
   }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { fault } from '../api/errors.ts'
 import type { Micros } from '../lib/time.ts'
 import { checksum, Statements, type Value } from './database.ts'
-import type { ConversationQuery, ConversationRecord, EventQuery, EventRecord } from './store.ts'
+import type { ConversationQuery, ConversationRecord, EventFilter, EventQuery, EventRecord } from './store.ts'
 
 interface ConversationRow extends ConversationRecord {
   crc: number
@@ -93,14 +93,19 @@ export class Reads {
 
   async readEvents(query: EventQuery): Promise<EventRecord[]> {
     const { conditions, values } = eventConditions(query)
-    const rows = this.#sql.all<EventRow>(
-      `SELECT ${EVENT} FROM events ${where(conditions)} ORDER BY seq ${query.backward ? 'DESC' : 'ASC'} LIMIT ?`,
-      ...[...values, query.limit],
-    )
-    return rows.map(event)
+    const sql = `SELECT ${EVENT} FROM events ${where(conditions)} ORDER BY seq ${query.backward ? 'DESC' : 'ASC'} LIMIT ?`
+    const { characters = Number.POSITIVE_INFINITY } = query
+    const records: EventRecord[] = []
+    let length = 0
+    for (const row of this.#sql.each<EventRow>(sql, ...values, query.limit)) {
+      records.push(event(row))
+      length += row.json.length
+      if (length >= characters) break
+    }
+    return records
   }
 
-  async countEvents(query: Omit<EventQuery, 'limit' | 'backward'>): Promise<number> {
+  async countEvents(query: EventFilter): Promise<number> {
     const { conditions, values } = eventConditions(query)
     return this.#count(`SELECT count(*) AS n FROM events ${where(conditions)}`, ...values)
   }
@@ -150,7 +155,7 @@ export class Reads {
 
 const where = (conditions: string[]) => (conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '')
 
-function eventConditions(query: Omit<EventQuery, 'limit' | 'backward'>): { conditions: string[]; values: Value[] } {
+function eventConditions(query: EventFilter): { conditions: string[]; values: Value[] } {
   const conditions = ['conversation = ?']
   const values: Value[] = [query.no]
   const add = (condition: string, value: Value | undefined) => {

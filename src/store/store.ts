@@ -29,7 +29,7 @@ export interface Store {
 
   /** In log order, or newest first with `backward`. */
   readEvents(query: EventQuery): Promise<EventRecord[]>
-  countEvents(query: Omit<EventQuery, 'limit' | 'backward'>): Promise<number>
+  countEvents(query: EventFilter): Promise<number>
   /** Aligned with `ids`. */
   eventsById(no: number, ids: string[]): Promise<(EventRecord | undefined)[]>
   /** The position of the first event at or after this time: `head + 1` when there is none. */
@@ -110,7 +110,7 @@ export interface ConversationQuery {
   from?: string
 }
 
-export interface EventQuery {
+export interface EventFilter {
   no: number
   /** Positions, inclusive. */
   from?: number
@@ -119,6 +119,11 @@ export interface EventQuery {
   source?: string
   /** Lower-case words that must occur in the event's text. */
   text?: string
+}
+
+export interface EventQuery extends EventFilter {
   limit: number
+  /** Stop once the events read so far are this long: at least one is read, however long. */
+  characters?: number
   backward?: boolean
 }

@@ -123,15 +123,20 @@ class Reader {
     const enough = this.seen.length + this.random.int(30)
     const patience = this.random.int(PATIENCE_MS)
     let since: number | undefined
-    await until(`the ${this.name} is connected`, () => {
-      if (this.#heard) since ??= performance.now()
-      return this.seen.length > enough || (since !== undefined && performance.now() >= since + patience)
-    })
-    this.#check()
+    await until(
+      `the ${this.name} is told something`,
+      () => {
+        this.#check()
+        if (this.#heard) since ??= performance.now()
+        return this.seen.length > enough || (since !== undefined && performance.now() >= since + patience)
+      },
+      COMPLETE_MS,
+    )
   }
 
   #check(): void {
     if (this.#failure) throw this.#failure
+    assertAlive(this.#server)
   }
 
   #fail(why: string): void {
@@ -147,6 +152,7 @@ class Reader {
   #socket(path: string): Connection {
     const socket = new WebSocket(this.#server.url.replace('http', 'ws') + path)
     let isFirst = true
+    let isCut = false
     socket.on('message', data => {
       const text = String(data)
       this.#heard = true
@@ -154,10 +160,10 @@ class Reader {
       if (isFirst && !isSnapshot(text)) this.#fail(`the first frame is ${text}`)
       isFirst = false
     })
-    socket.on('error', () => undefined)
+    socket.on('error', error => isCut || this.#fail(String(error)))
     const closed = new Promise<void>(resolve =>
-      socket.on('close', code => {
-        if (code >= 1009) this.#fail(`the server closed with ${code}`)
+      socket.on('close', (code, reason) => {
+        if (!isCut) this.#fail(`the socket was closed: ${code} ${reason}`)
         resolve()
       }),
     )
@@ -165,6 +171,7 @@ class Reader {
       pause: () => socket.pause(),
       resume: () => socket.resume(),
       cut: async abruptly => {
+        isCut = true
         // What comes while saying goodbye still counts.
         if (!abruptly && socket.readyState === WebSocket.OPEN) {
           socket.close()
@@ -186,6 +193,7 @@ class Reader {
       response = incoming
       if (incoming.statusCode !== 200) this.#fail(`the answer is ${incoming.statusCode}`)
       incoming.setEncoding('utf8').on('error', () => undefined)
+      incoming.on('close', () => isCut || this.#fail('the stream ended'))
       incoming.on('data', (chunk: string) => {
         if (isCut) return
         this.#heard = true
@@ -194,7 +202,7 @@ class Reader {
         for (const block of blocks) this.#takeBlock(block)
       })
     })
-    request.on('error', () => undefined)
+    request.on('error', error => isCut || this.#fail(String(error)))
     return {
       pause: () => response?.pause(),
       resume: () => response?.resume(),
@@ -242,7 +250,14 @@ class Reader {
   }
 }
 
+/** So that nobody waits in vain for a server that is gone, or for a test that has failed. */
+function assertAlive({ process: { exitCode, signalCode }, output }: TestServer): void {
+  if (exitCode !== null || signalCode !== null)
+    throw new Error(`The server ended with ${exitCode ?? signalCode}: ${output.slice(-1000)}`)
+}
+
 function isSnapshot(text: string): boolean {
+  if (!text.includes('full_state')) return false
   const { kind, key } = JSON.parse(text)
   return kind === 'ConversationStateUpdateEvent' && key === 'full_state'
 }
@@ -259,9 +274,17 @@ async function write(
   const echoes: string[] = []
   socket?.on('message', data => echoes.push(String(data)))
   for (let i = 0; i < messages; i++) {
-    await until(`it is time for message ${i} of ${name}`, () => progress() >= i / messages, COMPLETE_MS)
-    // Around 125 and 65,535 bytes the frames change their form; 'ß' and '😀' are longer in bytes than in characters.
-    const text = `${name} #${i} ${random.pick(['.', 'ß', '😀']).repeat(random.pick([0, 20, 500, 500, 33_000]))}`
+    await until(
+      `it is time for message ${i} of ${name}`,
+      () => {
+        assertAlive(server)
+        return progress() >= i / messages
+      },
+      COMPLETE_MS,
+    )
+    // Past 65,535 bytes a frame changes its form; 'ß' and '😀' are longer in bytes than in characters.
+    const length = random.int(30) === 0 ? 33_000 : random.pick([0, 20, 500])
+    const text = `${name} #${i} ${random.pick(['.', 'ß', '😀']).repeat(length)}`
     if (socket) {
       await until('the socket is open', () => socket.readyState === WebSocket.OPEN)
       socket.send(JSON.stringify({ role: 'user', content: text }))

@@ -1,23 +1,11 @@
 import * as z from 'zod'
-import { parseTime } from '../../lib/time.ts'
 import { orNull, Success, uuid } from '../common.ts'
 import { ConfirmationResponseRequest, EventSortOrder } from '../conversations.ts'
 import { Event, EventPage, SendMessageRequest } from '../events.ts'
 import { route } from '../route.ts'
-import { LARGE_BODY, limit, pageId, params } from './shared.ts'
+import { LARGE_BODY, limit, pageId, params, time } from './shared.ts'
 
 const tag = 'Events'
-
-/** ISO 8601; without an offset it is UTC, as the events' own timestamps are. */
-const time = orNull(
-  z
-    .string()
-    .refine(text => parseTime(text) !== undefined, {
-      error: 'Input should be a valid datetime',
-      params: { type: 'datetime_parsing' },
-    })
-    .meta({ format: 'date-time' }),
-)
 
 const filters = {
   /** The name of an event kind; a dotted path before it is ignored. */
@@ -25,8 +13,8 @@ const filters = {
   source: orNull(z.string()),
   /** Words that must occur in a message, in any case. */
   body: orNull(z.string()),
-  timestamp__gte: time,
-  timestamp__lt: time,
+  timestamp__gte: orNull(time),
+  timestamp__lt: orNull(time),
 }
 
 export const eventRoutes = {

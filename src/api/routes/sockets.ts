@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { uuid } from '../common.ts'
 import type { Access } from '../route.ts'
+import { time } from './shared.ts'
 
 /** A WebSocket, declared like a route. It stands apart because OpenAPI has no word for it. */
 export interface SocketSpec {
@@ -18,7 +19,7 @@ export const eventsSocket = {
     session_api_key: z.string().optional(),
     /** What to replay: everything, or what was made at or after `after_timestamp`. */
     resend_mode: z.enum(['all', 'since']).optional(),
-    after_timestamp: z.string().optional(),
+    after_timestamp: time.optional(),
     resend_all: z.boolean().default(false),
     /** Replay what came after this event: exact, where a time is only nearly so. */
     after: z.string().optional(),
