@@ -14,6 +14,7 @@ import { newId } from '../../src/lib/id.ts'
 import { parseTime } from '../../src/lib/time.ts'
 import { Random } from '../support/random.ts'
 import { aMessage, anOrder, count, GANTRY, TestServer, tempFolder } from '../support/server.ts'
+import { until } from '../support/wait.ts'
 
 /** Ticks of one counter: what was acknowledged at 5 was there before what was sent at 6. */
 interface Sent {
@@ -247,11 +248,20 @@ function settleRegister(what: string, register: Register, value: string | undefi
   delete register.unknown
 }
 
+/** What is shown of a conversation once the run that a crash interrupted was taken up again and is over. */
+async function atRest({ client }: TestServer, id: string) {
+  const [info] = await until('the run that was going is over', async () => {
+    const batch = await client.batchConversations({ query: { ids: [id] } })
+    return batch[0]?.execution_status === 'running' ? undefined : batch
+  })
+  return info
+}
+
 /** Everything acknowledged is there once and in order, nothing is there by half, and what is shown is the log folded. */
 async function verify(server: TestServer, hammer: Hammer, conversation: Known): Promise<void> {
   const { id, messages, patches, description } = conversation
   const params = { conversation_id: id }
-  const [info] = await server.client.batchConversations({ query: { ids: [id] } })
+  const info = await atRest(server, id)
   if (!info) {
     assert.equal(conversation.acknowledged, undefined, `conversation ${id} was acknowledged and is lost`)
     conversation.absent = true
