@@ -96,7 +96,6 @@ export type ClientAction = z.output<typeof ClientAction>
 
 export const Action = z.union([BuiltInAction, ClientAction]).meta({ id: 'Action' })
 export type Action = z.output<typeof Action>
-export type ActionOf<K extends Action['kind']> = Extract<Action, { kind: K }>
 
 export const ToolAnnotations = z
   .object({

@@ -54,4 +54,3 @@ export function fault<C extends ErrorCode>(code: C, ...args: Parameters<(typeof 
 }
 
 export const statusOf = (code: ErrorCode): number => catalogue[code].status
-export const errorCodes = Object.keys(catalogue) as ErrorCode[]

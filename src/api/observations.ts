@@ -137,4 +137,3 @@ export const Observation = z
   ])
   .meta({ id: 'Observation' })
 export type Observation = z.output<typeof Observation>
-export type ObservationOf<K extends Observation['kind']> = Extract<Observation, { kind: K }>

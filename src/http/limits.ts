@@ -3,9 +3,6 @@
 /** Requests without a larger need of their own: enough for any settings document. */
 export const BODY_BYTES = 1024 * 1024
 
-/** Messages carry pictures as data URLs, and orders carry whole skill libraries: several MB are normal. */
-export const LARGE_BODY_BYTES = 32 * 1024 * 1024
-
 /** Levels of nesting in a body: far past any honest one, far short of what exhausts the stack of whoever walks it. */
 export const BODY_DEPTH = 200
 
@@ -20,9 +17,6 @@ export const KEEP_ALIVE_MS = 75_000
 
 /** How long requests in flight may take to finish after SIGTERM. */
 export const DRAIN_MS = 5_000
-
-/** A batch get: what a page of a list holds, so that one answer stays one page. */
-export const BATCH_IDS = 100
 
 /** An `input` echoed in a validation error: enough to recognise it, too little to flood a log. */
 export const ECHO_CHARACTERS = 500

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { BODY_BYTES, LARGE_BODY_BYTES } from '../../src/http/limits.ts'
+import { LARGE_BODY } from '../../src/api/routes/shared.ts'
+import { BODY_BYTES } from '../../src/http/limits.ts'
 import { newId } from '../../src/lib/id.ts'
 import { appInProcess } from '../support/app.ts'
 import { type Answer, type Exchange, exchange, exchangeJson, head, sendRaw } from '../support/exchange.ts'
@@ -111,7 +112,7 @@ describe('a body', () => {
   test('that says it is too large is 413 before it is sent', async () => {
     for (const [path, limit] of [
       ['/api/settings', BODY_BYTES],
-      ['/api/conversations', LARGE_BODY_BYTES],
+      ['/api/conversations', LARGE_BODY],
     ] as const) {
       const { status, text } = await sendRaw(server.url, headOf(path, `Content-Length: ${limit + 1}`))
       assert.equal(status, 413)
