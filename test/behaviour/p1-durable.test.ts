@@ -7,6 +7,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { Event } from '../../src/api/events.ts'
 import { type Draft, place } from '../../src/conversation/draft.ts'
 import { initialState, isTreeNode } from '../../src/conversation/state.ts'
@@ -248,20 +249,25 @@ function settleRegister(what: string, register: Register, value: string | undefi
   delete register.unknown
 }
 
-/** What is shown of a conversation once the run that a crash interrupted was taken up again and is over. */
-async function atRest({ client }: TestServer, id: string) {
-  const [info] = await until('the run that was going is over', async () => {
-    const batch = await client.batchConversations({ query: { ids: [id] } })
-    return batch[0]?.execution_status === 'running' ? undefined : batch
+/** What is shown of a conversation while nothing happens to it: a run that was going is taken up after a crash. */
+function atRest(server: TestServer, id: string) {
+  const { client } = server
+  const get = async () => (await client.batchConversations({ query: { ids: [id] } }))[0]
+  return until('the conversation is at rest', async () => {
+    const info = await get()
+    if (!info) return { info, events: [], backward: [], number: 0 }
+    const events = await eventsOf(server, id, 'TIMESTAMP')
+    const backward = await eventsOf(server, id, 'TIMESTAMP_DESC')
+    const number = await client.countEvents({ params: { conversation_id: id } })
+    const isAtRest = info.execution_status !== 'running' && isDeepStrictEqual(await get(), info)
+    return isAtRest ? { info, events, backward, number } : undefined
   })
-  return info
 }
 
 /** Everything acknowledged is there once and in order, nothing is there by half, and what is shown is the log folded. */
 async function verify(server: TestServer, hammer: Hammer, conversation: Known): Promise<void> {
   const { id, messages, patches, description } = conversation
-  const params = { conversation_id: id }
-  const info = await atRest(server, id)
+  const { info, events, backward, number } = await atRest(server, id)
   if (!info) {
     assert.equal(conversation.acknowledged, undefined, `conversation ${id} was acknowledged and is lost`)
     conversation.absent = true
@@ -270,9 +276,8 @@ async function verify(server: TestServer, hammer: Hammer, conversation: Known): 
   assert.ok(!conversation.absent, `conversation ${id} came back`)
   conversation.acknowledged ??= ++hammer.tick
 
-  const events = await eventsOf(server, id, 'TIMESTAMP')
-  assert.deepEqual(await eventsOf(server, id, 'TIMESTAMP_DESC'), events.toReversed())
-  assert.equal(await server.client.countEvents({ params }), events.length)
+  assert.deepEqual(backward, events.toReversed())
+  assert.equal(number, events.length)
   assert.equal(new Set(events.map(event => event.id)).size, events.length)
   const folded = { status: 'idle', leaf: null as string | null, message: null as string | null, tags: {} }
   let time = ''

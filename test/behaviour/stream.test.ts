@@ -621,7 +621,15 @@ describe('the end of a stream', () => {
     deaf.socket.pause()
     using sse = await Sse.open(id, '', {}, own)
     for (const reader of [socket, sse]) await until('it is read', () => texts(reader.events).length === 1)
-    assert.equal(await own.stop('SIGTERM'), 0)
+    // Somebody who was refused and does not leave.
+    const refused = connect({ port: Number(new URL(own.url).port), host: '127.0.0.1', allowHalfOpen: true })
+    refused.on('error', () => undefined).write(handshake('/sockets/nonsense'))
+    await once(refused, 'data')
+    own.process.kill('SIGTERM')
+    const code = () => own.process.exitCode ?? own.process.signalCode
+    await until('the process ended', () => code() !== null)
+    refused.destroy()
+    assert.equal(code(), 0)
     assert.equal((await socket.ended()).code, 1012)
     await until('the stream ended', () => sse.ended)
     assert.deepEqual([sse.blocks.at(-1)!.event, sse.blocks.at(-1)!.data.code], ['close', 1012])

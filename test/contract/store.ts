@@ -6,7 +6,7 @@ import type {
   Append,
   ConversationQuery,
   ConversationRecord,
-  EventQuery,
+  EventFilter,
   EventRecord,
   NewConversation,
   NewEvent,
@@ -394,7 +394,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
                   const given = Object.entries({ from, to, kind, source, text }).filter(
                     ([, value]) => value !== undefined,
                   )
-                  const query: Omit<EventQuery, 'limit'> = { no, ...Object.fromEntries(given) }
+                  const query: EventFilter = { no, ...Object.fromEntries(given) }
                   const expected = records.filter(
                     (record, i) =>
                       record.seq >= (from ?? 1) &&
@@ -410,6 +410,28 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
                   assert.deepEqual(await store.readEvents({ ...query, limit, backward: true }), backward, said)
                   assert.equal(await store.countEvents(query), expected.length, said)
                 }
+      },
+    )
+
+    promise(
+      'a read ends once it has so many characters, after one event at least, and lets go of what it saw',
+      async store => {
+        const events = someEvents(10).map((event, i) => ({ ...event, json: JSON.stringify('x'.repeat(i * 10)) }))
+        const record = await make(store, {}, events)
+        const records = inPlace(events)
+        const lengths = records.map(({ json }) => json.length)
+        for (const backward of [false, true])
+          for (const limit of [1, 4, 10])
+            for (const characters of [0, 1, 2, 3, 50, 51, 469, 470, 471, 100_000]) {
+              const order = backward ? records.toReversed() : records
+              let [number, length] = [0, 0]
+              while (number < limit && (number === 0 || length < characters)) length += order[number++]!.json.length
+              const read = await store.readEvents({ no: record.no, limit, characters, backward })
+              assert.deepEqual(read, order.slice(0, number), `${characters} of ${lengths}`)
+            }
+        await store.append(appending(record, someEvents(1, 50)))
+        assert.equal((await find(store, record.id)).head, 11)
+        assert.equal(await store.countEvents({ no: record.no }), 11)
       },
     )
 

@@ -28,7 +28,7 @@ async function whyNoDisk(): Promise<string | false> {
   const { status, error, stderr } = mount(folder, 1)
   if (status === 0) unmount(folder)
   await rm(folder, { recursive: true, force: true })
-  return status === 0 ? false : `needs to mount a small disk: ${error?.message ?? String(stderr).trim()}`
+  return status === 0 ? false : `needs to mount a small disk: ${error?.message ?? String(stderr).split('\n')[0]}`
 }
 
 /** A disk of its own for a data folder. */
