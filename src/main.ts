@@ -37,6 +37,8 @@ function explain(error: NodeJS.ErrnoException, { host, port, data }: Config): st
       return error.syscall === 'listen'
         ? `not allowed to listen on port ${port}`
         : `not allowed to use ${error.path ?? data}`
+    case 'ERR_SQLITE_ERROR':
+      return `cannot open the data in ${data}: ${error.message}`
     default:
       return error.message
   }

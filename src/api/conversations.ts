@@ -164,7 +164,16 @@ export type ConversationPage = z.output<typeof ConversationPage>
 
 /** What is left out or null stays. `tags` replace all there were. */
 export const UpdateConversationRequest = z
-  .object({ title: z.string().trim().min(1).max(200).nullish(), tags: Tags.nullish() })
+  .object({
+    title: z
+      .string()
+      .trim()
+      .min(1)
+      .max(200)
+      .refine(text => text.isWellFormed(), { error: 'Input should be well-formed Unicode' })
+      .nullish(),
+    tags: Tags.nullish(),
+  })
   .meta({ id: 'UpdateConversationRequest' })
 export type UpdateConversationRequest = z.output<typeof UpdateConversationRequest>
 

@@ -2,11 +2,10 @@ import { type AnyAgent, agentFromSettings } from '../api/agent.ts'
 import type { ConversationInfo, StartConversationRequest } from '../api/conversations.ts'
 import { fault } from '../api/errors.ts'
 import type { Event, SendMessageRequest } from '../api/events.ts'
-import { SecurityAnalyzer } from '../api/security.ts'
 import { canonicalUuid, hexUuid, newId } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { now } from '../lib/time.ts'
-import { masked, type Vault } from '../policy/secrets.ts'
+import type { Vault } from '../policy/secrets.ts'
 import type { ConversationQuery, ConversationRecord, Store } from '../store/store.ts'
 import * as commands from './conversation.ts'
 import { place } from './draft.ts'
@@ -48,12 +47,7 @@ export class Conversations {
     await this.#checkParent(request, id, order)
 
     const createdAt = now()
-    const begun = initialState({
-      confirmation_policy: request.confirmation_policy,
-      security_analyzer: order.security_analyzer && masked(SecurityAnalyzer, order.security_analyzer),
-      tags: request.tags,
-      last_event_at: createdAt,
-    })
+    const begun = initialState({ ...order.begun, last_event_at: createdAt })
     const first = request.initial_message && commands.message(begun, request.initial_message).drafts
     const { events, state } = place(begun, first ?? [])
     const created = await store.createConversation(
@@ -76,8 +70,8 @@ export class Conversations {
   }
 
   async get(id: string, includeSkills = false): Promise<ConversationInfo> {
-    const [info] = await this.batch([id], includeSkills)
-    if (!info) throw fault('conversation_not_found', id)
+    const [info] = await this.#infos([await this.record(id)], includeSkills)
+    if (!info) throw fault('record_damaged', `The conversation ${id}`)
     return info
   }
 

@@ -11,6 +11,9 @@ export interface EventFilters {
   timestamp__lt: string | null
 }
 
+/** A page is cut short rather than made larger than this: it is one text in memory, and one answer. */
+const PAGE_CHARACTERS = 32 * 1024 * 1024
+
 /** Reading a log. A time is a position, since times strictly increase along it. */
 export class Events {
   readonly #store: Store
@@ -29,8 +32,14 @@ export class Events {
     const start = page.id ? (await this.#store.eventsById(record.no, [page.id]))[0]?.seq : undefined
     if (start !== undefined && page.backward) query.to = Math.min(query.to, start)
     else if (start !== undefined) query.from = Math.max(query.from, start)
-    const records = await this.#store.readEvents({ ...query, limit: page.limit + 1, backward: page.backward })
-    return { items: records.slice(0, page.limit).map(legible), next: records[page.limit]?.id ?? null }
+    const read = (limit: number, characters?: number) =>
+      this.#store.readEvents({ ...query, limit, backward: page.backward, ...(characters && { characters }) })
+    const records = await read(page.limit + 1, PAGE_CHARACTERS)
+    // One event may be a page of its own: then only a second look tells what follows.
+    if (records.length === 1) records.push(...(await read(2)).slice(1))
+    const isCut = records.length <= page.limit && lengthOf(records) >= PAGE_CHARACTERS
+    const items = records.slice(0, isCut ? -1 : page.limit)
+    return { items: items.map(legible), next: records[items.length]?.id ?? null }
   }
 
   async count(record: ConversationRecord, filters: EventFilters): Promise<number> {
@@ -76,6 +85,8 @@ export class Events {
     return query
   }
 }
+
+const lengthOf = (records: EventRecord[]): number => records.reduce((sum, { json }) => sum + json.length, 0)
 
 /** The event's JSON; for one that did not survive on disk, an error event in its place, under its name. */
 function legible(record: EventRecord): string {

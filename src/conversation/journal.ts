@@ -5,6 +5,7 @@ import { type Micros, now, parseTime } from '../lib/time.ts'
 import type { ConversationRecord, EventRecord, NewEvent, Store } from '../store/store.ts'
 import { type Draft, place } from './draft.ts'
 import type { Feed } from './feed.ts'
+import type { Order } from './order.ts'
 import { fold, initialState, isTreeNode, type State } from './state.ts'
 
 export interface View {
@@ -24,10 +25,17 @@ export interface Change {
 /** Decides on what it is shown, and on nothing else: it may be asked again with a newer view. Refuses by throwing. */
 export type Command = (view: View) => Change
 
-interface Order {
+interface Asked {
   command: Command
   done: (events: Event[]) => void
   refused: (reason: unknown) => void
+}
+
+/** When even the order is lost: whoever asks once too often does no harm. */
+const NOTHING_KNOWN: Order['begun'] = {
+  confirmation_policy: { kind: 'AlwaysConfirm' },
+  security_analyzer: null,
+  tags: {},
 }
 
 /** How often a group is worked out anew when somebody else was faster. */
@@ -40,7 +48,7 @@ const TRIES = 5
 export class Journal {
   readonly #store: Store
   readonly #feed: Feed
-  readonly #orders = new Mailboxes<Order>((id, group) => this.#carryOut(id, group))
+  readonly #asked = new Mailboxes<Asked>((id, group) => this.#carryOut(id, group))
 
   constructor(store: Store, feed: Feed) {
     this.#store = store
@@ -49,7 +57,7 @@ export class Journal {
 
   /** Resolves with the events of this command, once they are durable. */
   transact(id: string, command: Command): Promise<Event[]> {
-    return new Promise((done, refused) => this.#orders.post(id, { command, done, refused }))
+    return new Promise((done, refused) => this.#asked.post(id, { command, done, refused }))
   }
 
   async view(id: string): Promise<View | undefined> {
@@ -60,12 +68,9 @@ export class Journal {
   /** The folded state; folded again from the log should the stored one be damaged. */
   async stateOf(record: ConversationRecord): Promise<State> {
     if (!record.damaged) return JSON.parse(record.state)
-    let state = initialState({
-      confirmation_policy: { kind: 'AlwaysConfirm' },
-      security_analyzer: null,
-      tags: {},
-      last_event_at: record.createdAt,
-    })
+    const [parts] = await this.#store.conversationParts([record.no], ['order'])
+    const { begun = NOTHING_KNOWN } = JSON.parse(parts?.order ?? '{}') as Partial<Order>
+    let state = initialState({ ...begun, last_event_at: record.createdAt })
     for (let from = 1; from <= record.head; ) {
       const page = await this.#store.readEvents({ no: record.no, from, limit: 500 })
       if (page.length === 0) break
@@ -75,14 +80,14 @@ export class Journal {
     return state
   }
 
-  async #carryOut(id: string, group: Order[]): Promise<void> {
-    let orders = group
+  async #carryOut(id: string, group: Asked[]): Promise<void> {
+    let asked = group
     try {
-      for (let attempt = 1; orders.length > 0; attempt++) {
+      for (let attempt = 1; asked.length > 0; attempt++) {
         const view = await this.view(id)
         if (!view) throw fault('conversation_not_found', id)
-        const plan = decide(view, orders)
-        orders = plan.orders
+        const plan = decide(view, asked)
+        asked = plan.asked
         try {
           if (plan.changes) await this.#store.append(plan.append)
         } catch (error) {
@@ -90,40 +95,40 @@ export class Journal {
           throw error
         }
         this.#feed.events(id, plan.records)
-        orders.forEach(({ done }, i) => {
+        asked.forEach(({ done }, i) => {
           done(plan.events[i]!)
         })
         return
       }
     } catch (error) {
-      for (const { refused } of orders) refused(error)
+      for (const { refused } of asked) refused(error)
     }
   }
 }
 
 /** Works out what a group of commands comes to. A command that refuses leaves no trace. */
-function decide(view: View, orders: Order[]) {
+function decide(view: View, asked: Asked[]) {
   const { record } = view
   let state = view.state
   let updatedAt = record.updatedAt
   let title: string | undefined
   let changes = false
   const parts: Record<string, string> = {}
-  const kept: Order[] = []
+  const kept: Asked[] = []
   const events: Event[][] = []
-  for (const order of orders) {
+  for (const one of asked) {
     try {
-      const change = order.command({ record: title === undefined ? record : { ...record, title }, state })
+      const change = one.command({ record: title === undefined ? record : { ...record, title }, state })
       const placed = place(state, change.drafts ?? [])
       state = placed.state
       title = change.title ?? title
       Object.assign(parts, change.parts)
       updatedAt = Math.max(updatedAt, change.touches ? now() : 0, ...placed.events.filter(isTreeNode).map(madeAt))
       changes ||= placed.events.length > 0 || change.title !== undefined || !!change.parts || !!change.touches
-      kept.push(order)
+      kept.push(one)
       events.push(placed.events)
     } catch (error) {
-      order.refused(error)
+      one.refused(error)
     }
   }
   const encoded = events.flat().map(encode)
@@ -139,7 +144,7 @@ function decide(view: View, orders: Order[]) {
     ...(title !== undefined && { title }),
     parts,
   }
-  return { orders: kept, events, records, append, changes }
+  return { asked: kept, events, records, append, changes }
 }
 
 const madeAt = (event: Event): Micros => parseTime(event.timestamp) ?? 0

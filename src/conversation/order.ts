@@ -5,7 +5,8 @@ import { fault } from '../api/errors.ts'
 import { SecretSource } from '../api/secrets.ts'
 import { SecurityAnalyzer } from '../api/security.ts'
 import { Skill } from '../api/skills.ts'
-import type { Vault } from '../policy/secrets.ts'
+import { masked, type Vault } from '../policy/secrets.ts'
+import type { State } from './state.ts'
 
 /**
  * What was ordered: fixed when the conversation starts, kept beside the log with its secrets sealed. Skills lie apart,
@@ -20,6 +21,8 @@ export interface Order {
   secrets: Record<string, SecretSource>
   client_tools: ClientToolSpec[]
   hook_config: StartConversationRequest['hook_config']
+  /** What the state began with, should it ever have to be folded again. */
+  begun: Pick<State, 'confirmation_policy' | 'security_analyzer' | 'tags'>
   /** What the agent's work will need to know; nothing shows it. */
   options: Pick<
     StartConversationRequest,
@@ -42,17 +45,23 @@ export function makeOrder(
   const secrets = Object.fromEntries(
     Object.entries(request.secrets).map(([name, source]) => [name, ownLookup(name, source, isKey)]),
   )
+  const analyzer = request.security_analyzer && vault.sealAll(SecurityAnalyzer, request.security_analyzer)
   const order: Order = {
     agent: vault.sealAll(AnyAgent, context ? { ...agent, agent_context: { ...context, skills: [] } } : agent),
     workspace: { kind: 'LocalWorkspace', working_dir: request.workspace.working_dir },
     max_iterations: request.max_iterations,
     stuck_detection: request.stuck_detection,
-    security_analyzer: request.security_analyzer && vault.sealAll(SecurityAnalyzer, request.security_analyzer),
+    security_analyzer: analyzer,
     secrets: Object.fromEntries(
       Object.entries(secrets).map(([name, source]) => [name, vault.sealAll(SecretSource, source)]),
     ),
     client_tools: request.client_tools,
     hook_config: request.hook_config,
+    begun: {
+      confirmation_policy: request.confirmation_policy,
+      security_analyzer: analyzer && masked(SecurityAnalyzer, analyzer),
+      tags: request.tags,
+    },
     options: {
       worktree: request.worktree,
       agent_definitions: vault.sealAll(z.array(AgentDefinition), request.agent_definitions),

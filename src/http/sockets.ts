@@ -47,8 +47,8 @@ export class Sockets {
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const handshake = shakeHands(request, this.#parts.auth, this.#parts.origins)
     if ('refused' in handshake) {
-      // The HTTP server has let go of the stream: nobody else hears that the caller is gone.
-      stream.on('error', () => stream.destroy())
+      // The HTTP server has let go of the stream: nobody else hears that the caller is gone, or closes its half.
+      stream.on('error', () => stream.destroy()).once('finish', () => stream.destroy())
       this.#parts.log.info('socket refused', { status: handshake.refused })
       stream.end(`HTTP/1.1 ${handshake.refused} ${STATUS_CODES[handshake.refused]}\r\nConnection: close\r\n\r\n`)
       return
@@ -128,7 +128,7 @@ export class Sockets {
   }
 
   async #cursor(record: ConversationRecord, query: EventsQuery, events: Events) {
-    if (query.after !== undefined) return { seq: await events.positionOf(record, query.after), id: query.after }
+    if (query.after) return { seq: await events.positionOf(record, query.after), id: query.after }
     const mode = query.resend_mode ?? (query.resend_all ? 'all' : undefined)
     if (mode === 'all') return { seq: 0, id: undefined }
     if (mode === 'since' && query.after_timestamp)

@@ -163,7 +163,7 @@ class Reader {
   }
 
   async start(): Promise<void> {
-    await this.#sendSnapshot()
+    await this.#sendSnapshot().catch(() => this.end(1011, 'The conversation cannot be read'))
     await this.#catchUp()
   }
 
@@ -187,8 +187,12 @@ class Reader {
   }
 
   offerPassing(event: Event, shared: () => Buffer): void {
-    if (this.#live) this.#parts.sink.write(shared())
-    else if (event.kind === 'ConversationStateUpdateEvent') this.#missedSnapshot = true
+    if (this.#live && this.#parts.sink.buffered() <= READER_BUFFER_BYTES) {
+      this.#parts.sink.write(shared())
+      return
+    }
+    if (event.kind === 'ConversationStateUpdateEvent') this.#missedSnapshot = true
+    if (this.#live) void this.#fallBack()
   }
 
   end(code: number, reason: string): void {

@@ -20,9 +20,12 @@ export class StoredDocument<T> {
   }
 
   async read(): Promise<T> {
-    return this.#parse((await this.#store.readDocument(this.#name)).json)
+    const { json, damaged } = await this.#store.readDocument(this.#name)
+    if (damaged) throw fault('record_damaged', `The document "${this.#name}"`)
+    return this.#parse(json)
   }
 
+  /** A damaged document is replaced: refusing would leave no way to mend it. */
   update(change: (current: T) => T): Promise<T> {
     const result = this.#last.then(() => this.#update(change))
     this.#last = result.catch(() => undefined)
@@ -45,11 +48,6 @@ export class StoredDocument<T> {
   }
 
   #parse(json: string | undefined): T {
-    if (json === undefined) return this.#empty
-    try {
-      return JSON.parse(json) as T
-    } catch {
-      throw fault('record_damaged', `The document "${this.#name}"`)
-    }
+    return json === undefined ? this.#empty : (JSON.parse(json) as T)
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -26,7 +26,8 @@ export class Ownership {
       if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
       throw new AlreadyOwned(folder, readOwner(note))
     }
-    writeFileSync(note, JSON.stringify(owner), { mode: 0o600 })
+    writeFileSync(`${note}.new`, JSON.stringify(owner), { mode: 0o600 })
+    renameSync(`${note}.new`, note)
     return new Ownership(lock)
   }
 

@@ -1,8 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { fault } from '../api/errors.ts'
 import type { Micros } from '../lib/time.ts'
 import { checksum, Statements, type Value } from './database.ts'
-import type { ConversationQuery, ConversationRecord, EventFilter, EventQuery, EventRecord } from './store.ts'
+import type {
+  ConversationQuery,
+  ConversationRecord,
+  EventFilter,
+  EventQuery,
+  EventRecord,
+  StoredDocument,
+} from './store.ts'
 
 interface ConversationRow extends ConversationRecord {
   crc: number
@@ -134,13 +140,13 @@ export class Reads {
     return low
   }
 
-  async readDocument(name: string): Promise<{ version: number; json: string | undefined }> {
+  async readDocument(name: string): Promise<StoredDocument> {
     const row = this.#sql.get<{ version: number; json: string; crc: number }>(
       'SELECT version, json, crc FROM documents WHERE name = ?',
       name,
     )
     if (!row) return { version: 0, json: undefined }
-    if (checksum(row.json) !== row.crc) throw fault('record_damaged', `The document ${name}`)
+    if (checksum(row.json) !== row.crc) return { version: row.version, json: undefined, damaged: true }
     return { version: row.version, json: row.json }
   }
 

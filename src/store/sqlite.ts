@@ -39,7 +39,7 @@ export class SqliteStore extends Reads implements Store {
   #inFlight: Waiting[] | undefined
   #pumping = false
   #closing: (() => void) | undefined
-  #closed = false
+  #closed: Promise<void> | undefined
 
   /** `onFailure` hears why the disk refused a group; the callers only get the fault. */
   static open(file: string, options: SqliteOptions = {}): SqliteStore {
@@ -84,8 +84,12 @@ export class SqliteStore extends Reads implements Store {
     settled(await this.#write({ do: 'document', name, json, version }), `The document ${name}`)
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
+  close(): Promise<void> {
+    this.#closed ??= this.#finish()
+    return this.#closed
+  }
+
+  async #finish(): Promise<void> {
     if (this.#inFlight || this.#queue.length > 0) await new Promise<void>(resolve => (this.#closing = resolve))
     const worker = this.#worker
     if (worker) {
@@ -162,7 +166,19 @@ function settled(result: WriteResult, what: string): boolean {
   return result
 }
 
+/** Roughly: all the text that a write carries. */
 function sizeOf(write: Write): number {
-  const events = write.do === 'create' ? write.events : write.do === 'append' ? write.append.events : []
-  return events.reduce((sum, event) => sum + event.json.length, write.do === 'document' ? write.json.length : 1000)
+  const texts: string[] = []
+  const {
+    events = [],
+    state = '',
+    parts = {},
+  } = write.do === 'create'
+    ? { ...write.conversation, events: write.events }
+    : write.do === 'append'
+      ? write.append
+      : {}
+  texts.push(state, ...Object.values(parts), ...events.flatMap(({ json, text = '' }) => [json, text]))
+  if (write.do === 'document') texts.push(write.json)
+  return texts.reduce((sum, text) => sum + text.length, 1)
 }

@@ -36,11 +36,18 @@ export interface Store {
   positionAt(no: number, at: Micros): Promise<number>
 
   /** Small named values: settings, secrets. Version 0 means that there is none yet. */
-  readDocument(name: string): Promise<{ version: number; json: string | undefined }>
+  readDocument(name: string): Promise<StoredDocument>
   /** `conflict` unless the stored version is still `version`. */
   writeDocument(name: string, json: string, version: number): Promise<void>
 
   close(): Promise<void>
+}
+
+export interface StoredDocument {
+  version: number
+  /** Undefined when there is none, or when it did not survive on disk. */
+  json: string | undefined
+  damaged?: true
 }
 
 export interface NewEvent {

@@ -90,14 +90,16 @@ describe('SqliteStore: damage', () => {
     assert.deepEqual(await store.conversationParts([one.no, two.no], ['a', 'b']), [{ b: '"b"' }, { a: '"a"' }])
   })
 
-  test('a damaged document is refused as `record_damaged`, and the others are read', async () => {
+  test('a damaged document is told, can be replaced, and the others are read', async () => {
     await using opened = await open()
     const { store, raw } = opened
     await store.writeDocument('one', '{"a":1}', 0)
     await store.writeDocument('two', '{"b":1}', 0)
     raw.exec(`UPDATE documents SET json = '{"a":3}' WHERE name = 'one'`)
-    await assert.rejects(store.readDocument('one'), is('record_damaged'))
+    assert.deepEqual(await store.readDocument('one'), { version: 1, json: undefined, damaged: true })
     assert.equal((await store.readDocument('two')).json, '{"b":1}')
+    await store.writeDocument('one', '{"a":4}', 1)
+    assert.deepEqual(await store.readDocument('one'), { version: 2, json: '{"a":4}' })
   })
 })
 
