@@ -47,10 +47,16 @@ export class Statements {
     return legibly(() => this.prepare(sql).all(...values) as T[])
   }
 
-  /** One row after another, as they are asked for. */
+  /**
+   * One row after another, as they are asked for. A statement that is not read to its end must be let go: until then
+   * everything read on this connection would be of that moment. `for … of` does it, here and at the caller's.
+   */
   *each<T>(sql: string, ...values: Value[]): Generator<T> {
-    const rows = legibly(() => this.prepare(sql).iterate(...values))
-    for (let row = legibly(() => rows.next()); !row.done; row = legibly(() => rows.next())) yield row.value as T
+    try {
+      for (const row of this.prepare(sql).iterate(...values)) yield row as T
+    } catch (error) {
+      throw legible(error)
+    }
   }
 
   run(sql: string, ...values: Value[]): number {
@@ -60,14 +66,18 @@ export class Statements {
 
 const SQLITE_CORRUPT = 11
 
-/** Damage to the file itself, where no checksum of ours can name the record. */
 function legibly<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== SQLITE_CORRUPT) throw error
-    throw fault('record_damaged', 'A part of the database')
+    throw legible(error)
   }
+}
+
+/** Damage to the file itself, where no checksum of ours can name the record, is said like any other. */
+function legible(error: unknown): unknown {
+  const isCorrupt = ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_CORRUPT
+  return isCorrupt ? fault('record_damaged', 'A part of the database') : error
 }
 
 export type Value = string | number | null

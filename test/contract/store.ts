@@ -429,6 +429,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
               const read = await store.readEvents({ no: record.no, limit, characters, backward })
               assert.deepEqual(read, order.slice(0, number), `${characters} of ${lengths}`)
             }
+        await store.readEvents({ no: record.no, limit: 10, characters: 1 })
         await store.append(appending(record, someEvents(1, 50)))
         assert.equal((await find(store, record.id)).head, 11)
         assert.equal(await store.countEvents({ no: record.no }), 11)
