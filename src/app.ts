@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,7 @@ import {
   REQUEST_TIMEOUT_MS,
 } from './http/limits.ts'
 import { Metrics } from './http/metrics.ts'
+import { createServer } from './http/node-http.ts'
 import { openapi } from './http/openapi.ts'
 import { originPolicy } from './http/origin.ts'
 import { HttpServer } from './http/server.ts'

@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
@@ -13,6 +13,7 @@ import type { ConversationRecord } from '../store/store.ts'
 import type { Auth } from './auth.ts'
 import { type EventsQuery, type Handshake, shakeHands } from './handshake.ts'
 import { READER_LINGER_MS, SOCKET_AUTH_MS, SOCKET_FRAME_BYTES, SOCKET_PING_MS } from './limits.ts'
+import { STATUS_CODES } from './node-http.ts'
 import type { OriginPolicy } from './origin.ts'
 import { drained, type Sink, type Streams } from './stream.ts'
 
