@@ -29,8 +29,6 @@ export function conversationView(api: Api, id: string, hooks: ConversationHooks)
     form('inline', run, button(label, className))
 
   const controlsFor: Record<string, () => Content[]> = {
-    running: () => [control('Pause', post('pause'))],
-    paused: () => [control('Continue', post('run'))],
     waiting_for_confirmation: () => [
       h('span', {}, 'The agent asks before it acts.'),
       control('Approve', post('events/respond_to_confirmation', { accept: true }), 'primary'),

@@ -110,7 +110,7 @@ function secretSettings(api: Api): HTMLElement {
     'div',
     { className: 'stack group' },
     h('h2', {}, 'Secrets'),
-    h('p', { className: 'quiet' }, 'Given to the commands that name them, and masked in everything that comes back.'),
+    h('p', { className: 'quiet' }, 'Kept encrypted, for the commands of agents that name them.'),
     list,
     form(
       'stack',
