@@ -102,10 +102,10 @@ const settings = {
     'Serve /metrics without the key.',
   ),
   log_level: setting(
-    z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+    z.enum(['debug', 'info', 'warn', 'error']).optional(),
     'GANTRY_LOG_LEVEL',
     'log-level',
-    'The least important lines to write to standard error.',
+    'The least important lines to write to standard error. Default: info; on a terminal warn, so that requests do not flood it.',
   ),
 } satisfies Record<string, Setting>
 

@@ -48,7 +48,7 @@ const settings = config()
 // What is kept here is nobody else's: keys, conversations, settings.
 process.umask(0o077)
 const lines = new Lines(2)
-const log = makeLog(settings.log_level, line => lines.write(line))
+const log = makeLog(settings.log_level ?? (process.stderr.isTTY ? 'warn' : 'info'), line => lines.write(line))
 const app = await startApp(settings, log, process.pid).catch((error: NodeJS.ErrnoException) =>
   fail(error instanceof AlreadyOwned ? error.message : explain(error, settings), 1),
 )

@@ -18,7 +18,7 @@ export async function appInProcess(args: string[] = [], env: Record<string, stri
   const lines: string[] = []
   const app = await startApp(
     command.config,
-    makeLog(command.config.log_level, line => lines.push(line)),
+    makeLog(command.config.log_level ?? 'info', line => lines.push(line)),
     process.pid,
   )
   return {
