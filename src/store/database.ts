@@ -48,15 +48,16 @@ export class Statements {
   }
 
   /**
-   * One row after another, as they are asked for. A statement that is not read to its end must be let go: until then
-   * everything read on this connection would be of that moment. `for … of` does it, here and at the caller's.
+   * Shows one row after another, as a list of its columns, until `more` says that it has enough. A statement that is not
+   * read to its end must be let go: until then everything read on this connection would be of that moment. `for … of`
+   * does it. (Lists take half the time of objects, and this is how logs are read.)
    */
-  *each<T>(sql: string, ...values: Value[]): Generator<T> {
-    try {
-      for (const row of this.prepare(sql).iterate(...values)) yield row as T
-    } catch (error) {
-      throw legible(error)
-    }
+  each<Row extends Value[]>(sql: string, values: Value[], more: (row: Row) => boolean): void {
+    legibly(() => {
+      const statement = this.prepare(sql)
+      statement.setReturnArrays(true)
+      for (const row of statement.iterate(...values) as Iterable<unknown>) if (!more(row as Row)) break
+    })
   }
 
   run(sql: string, ...values: Value[]): number {

@@ -14,13 +14,10 @@ interface ConversationRow extends ConversationRecord {
   crc: number
 }
 
-interface EventRow extends EventRecord {
-  crc: number
-}
-
 const CONVERSATION = `no, id, created_at AS createdAt, updated_at AS updatedAt, status, title,
   parent_id AS parentId, head, state, crc`
 const EVENT = 'seq, id, kind, source, at, json, crc'
+type EventColumns = [number, string, string, string, Micros, string, number]
 
 /** The reading half of the embedded store. Async by the port's promise, though SQLite answers at once. */
 export class Reads {
@@ -103,11 +100,12 @@ export class Reads {
     const { characters = Number.POSITIVE_INFINITY } = query
     const records: EventRecord[] = []
     let length = 0
-    for (const row of this.#sql.each<EventRow>(sql, ...values, query.limit)) {
-      records.push(event(row))
-      length += row.json.length
-      if (length >= characters) break
-    }
+    this.#sql.each<EventColumns>(sql, [...values, query.limit], columns => {
+      const record = event(columns)
+      records.push(record)
+      length += record.json.length
+      return length < characters
+    })
     return records
   }
 
@@ -118,8 +116,16 @@ export class Reads {
 
   async eventsById(no: number, ids: string[]): Promise<(EventRecord | undefined)[]> {
     return ids.map(id => {
-      const row = this.#sql.get<EventRow>(`SELECT ${EVENT} FROM events WHERE conversation = ? AND id = ?`, no, id)
-      return row && event(row)
+      let found: EventRecord | undefined
+      this.#sql.each<EventColumns>(
+        `SELECT ${EVENT} FROM events WHERE conversation = ? AND id = ?`,
+        [no, id],
+        columns => {
+          found = event(columns)
+          return false
+        },
+      )
+      return found
     })
   }
 
@@ -181,6 +187,7 @@ function conversation({ crc, ...record }: ConversationRow): ConversationRecord {
   return checksum(record.state) === crc ? record : { ...record, damaged: true }
 }
 
-function event({ crc, ...record }: EventRow): EventRecord {
-  return checksum(record.json) === crc ? record : { ...record, damaged: true }
+function event([seq, id, kind, source, at, json, crc]: EventColumns): EventRecord {
+  const record = { seq, id, kind, source, at, json }
+  return checksum(json) === crc ? record : { ...record, damaged: true }
 }
