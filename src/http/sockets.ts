@@ -116,6 +116,8 @@ export class Sockets {
         return
       }
       socket.once('close', stop)
+      // It may have gone while its place was looked up; then nobody says so again.
+      if (socket.readyState === socket.CLOSED) stop()
       log.info('socket', { conversation: id, after: after.seq })
     } catch (error) {
       if (error instanceof Fault && error.code === 'conversation_not_found')
