@@ -108,15 +108,9 @@ export class HttpServer {
     const cors = verdict === 'foreign' ? corsHeaders(incoming.headers.origin!) : {}
     if (method === 'OPTIONS' && verdict === 'foreign')
       return { status: 204, headers: { ...cors, ...preflightHeaders(incoming) }, body: undefined }
-    try {
-      const answer = await this.#route(incoming, method, verdict, seen)
-      Object.assign(answer.headers, cors)
-      return answer
-    } catch (error) {
-      const answer = this.#failure(error, seen.route)
-      Object.assign(answer.headers, cors)
-      return answer
-    }
+    const answer = await this.#route(incoming, method, verdict, seen).catch(error => this.#failure(error, seen.route))
+    Object.assign(answer.headers, cors)
+    return answer
   }
 
   async #route(
