@@ -36,6 +36,8 @@ import { WebFiles } from './http/web.ts'
 import type { Log } from './lib/log.ts'
 import { keyFromFile } from './policy/keyfile.ts'
 import { Vault } from './policy/secrets.ts'
+import { ProcessBackend } from './sandbox/process.ts'
+import { DEFAULT_SANDBOX, type Reach } from './sandbox/sandbox.ts'
 import { SettingsService } from './settings/settings.ts'
 import { Ownership } from './store/ownership.ts'
 import { SqliteStore } from './store/sqlite.ts'
@@ -88,6 +90,14 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     eventsAfter: (no, seq) => events.after(no, seq, READER_PAGE, READER_LOW_BYTES),
     snapshot: id => conversations.snapshot(id),
   })
+
+  const backend = new ProcessBackend(join(config.data, 'sandboxes'))
+  const reach: Reach = async (id = DEFAULT_SANDBOX) => {
+    const limits = { memoryBytes: 4e9, processes: 1000, cpus: 2, diskBytes: 1e10 }
+    await backend.start({ id, workingDir: '/workspace', env: {}, limits, egress: { mode: 'none' }, grants: [] })
+    return backend.sandbox(id)
+  }
+  void reach
 
   const metrics = new Metrics()
   let draining = false

@@ -17,6 +17,8 @@ import { check, type Detail, Invalid, readQuery } from './validation.ts'
 /** What a handler may know of its caller beside the declared input. */
 export interface Call {
   standing: Standing
+  /** The sandbox the caller is confined to, by its path or its key. */
+  scope: string | undefined
   incoming: IncomingMessage
 }
 
@@ -132,7 +134,7 @@ export class HttpServer {
     }
     const standing = this.#admit(incoming, spec, verdict)
     const input = await readInput(incoming, spec, match.params, search)
-    return toAnswer(spec, await handler(input as never, { standing, incoming }))
+    return toAnswer(spec, await handler(input as never, { standing, scope: undefined, incoming }))
   }
 
   #admit(incoming: IncomingMessage, spec: RouteSpec, verdict: Verdict): Standing {

@@ -111,7 +111,10 @@ const except = (...paths: string[]) => src.filter(source => !isIn(...paths)(sour
 const adapters: { of: string; has: (path: string | undefined) => boolean }[] = [
   { of: 'store', has: path => isIn('store')(path) && !isIn('store/store.ts', 'store/ownership.ts')(path) },
   { of: 'model', has: isIn('agent/models') },
-  { of: 'sandbox', has: isIn('sandbox/local.ts', 'sandbox/local', 'sandbox/docker.ts', 'sandbox/docker') },
+  {
+    of: 'sandbox',
+    has: isIn('sandbox/local.ts', 'sandbox/local', 'sandbox/docker.ts', 'sandbox/docker', 'sandbox/process.ts'),
+  },
 ]
 
 describe('the direction of imports', () => {

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants } from 'node:os'
+import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Command, Exit, Process, Size } from '../sandbox.ts'
+
+export interface Chain {
+  /** From the host's side to a shell inside: it ends with the words that make that shell read descriptor 3. */
+  argv: readonly [string, ...string[]]
+  /** What that shell reads. */
+  script: string
+  /** To everything the command started. */
+  signal(name: NodeJS.Signals): Promise<void>
+  /** Sets the size of a terminal that has this name inside. */
+  resize(terminal: string, size: Size): Promise<void>
+}
+
+/** The words that make a shell become what it is told on descriptor 3. A script would not do: secrets are in it. */
+export const LISTENING_SHELL = ['/bin/sh', '-c', 'eval "$(cat <&3 4>&-)" 3<&-'] as const
+
+/** The environment on the way in: nothing of ours, nothing of theirs. */
+const WAY_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
+
+/** After the polite signal, until the one that cannot be refused. */
+export const KILL_AFTER_MS = 1_000
+
+/** Starts a command through a chain of programs, and follows it to its end. */
+export async function launch(chain: Chain, command: Command): Promise<Process> {
+  const { stdin, pty, signal } = command
+  const child = spawn(chain.argv[0], chain.argv.slice(1), {
+    cwd: '/',
+    env: WAY_ENV,
+    stdio: [stdin || pty ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const exit = ending(child, chain, command)
+  for (const stream of child.stdio) stream?.on('error', () => undefined)
+  const [, , , orders, side] = child.stdio as [unknown, unknown, unknown, Duplex, Duplex]
+  orders.end(chain.script)
+  const terminal = pty ? nameFrom(side) : undefined
+  side.resume()
+  signal?.throwIfAborted()
+  return {
+    stdin: (child.stdin as Writable | null) ?? undefined,
+    stdout: child.stdout as Readable,
+    stderr: child.stderr as Readable,
+    exit,
+    signal: name => chain.signal(name),
+    resize: async size => {
+      const name = await terminal
+      if (name) await chain.resize(name, size)
+    },
+  }
+}
+
+/** The first line; undefined when it never came. */
+function nameFrom(side: Readable): Promise<string | undefined> {
+  let text = ''
+  return new Promise(resolve => {
+    side.on('data', chunk => {
+      text += chunk
+      if (text.includes('\n')) resolve(text.split('\n')[0])
+    })
+    side.once('close', () => resolve(undefined))
+  })
+}
+
+async function ending(child: ChildProcess, chain: Chain, { timeoutMs, signal }: Command): Promise<Exit> {
+  let reason: Exit['reason'] = 'exited'
+  let hard: NodeJS.Timeout | undefined
+  const end = (why: Exit['reason']) => {
+    if (reason !== 'exited') return
+    reason = why
+    chain.signal('SIGTERM').catch(() => undefined)
+    hard = setTimeout(() => chain.signal('SIGKILL').catch(() => undefined), KILL_AFTER_MS)
+  }
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), timeoutMs)
+  const onAbort = () => end('aborted')
+  signal?.addEventListener('abort', onAbort, { once: true })
+  if (signal?.aborted) onAbort()
+  const [code, by] = await once(child, 'exit').catch((): [number, null] => [126, null])
+  clearTimeout(timer)
+  clearTimeout(hard)
+  signal?.removeEventListener('abort', onAbort)
+  // What ignored the polite signal, or was started since, must not outlive the command that was ended.
+  if (reason !== 'exited') await chain.signal('SIGKILL').catch(() => undefined)
+  return { code: code ?? 128 + constants.signals[by as NodeJS.Signals], reason }
+}

@@ -1,0 +1,36 @@
+import { fault } from '../api/errors.ts'
+import type { Size } from './sandbox.ts'
+
+/** For POSIX shells: one word, whatever is in it. NUL cannot be in a word at all. */
+export const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+export interface Launch {
+  argv: readonly string[]
+  cwd: string
+  env: Readonly<Record<string, string>>
+  pty?: Size
+}
+
+/**
+ * The words with which a shell becomes the command, from inside the sandbox: variables are set there and not on the way, where
+ * `LD_PRELOAD` would act on the server's side of the wall and a secret would stand in a process list.
+ */
+export function becoming({ argv, cwd, env, pty }: Launch): string {
+  for (const word of [...argv, cwd, ...Object.values(env)])
+    if (word.includes('\0')) throw fault('bad_request', 'A command cannot hold a NUL character')
+  const strange = Object.keys(env).find(name => !NAME.test(name))
+  if (strange !== undefined) throw fault('bad_request', `Not a name of an environment variable: ${strange}`)
+  const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quote(value)}\n`)
+  const missing = quote(`No such directory: ${cwd}`)
+  const command = `exec ${argv.map(quote).join(' ')}`
+  return `${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
+${pty ? inTerminal(command, pty) : `exec 4>&-\n${command}`}`
+}
+
+/** `script` gives the command a terminal of the sandbox's own. Its name goes out on descriptor 4, for resizing. */
+function inTerminal(command: string, { columns, rows }: Size): string {
+  const inner = `stty cols ${columns} rows ${rows}; tty >&4; exec 4>&-; ${command}`
+  return `SHELL=/bin/sh exec script --quiet --flush --return --echo always --command ${quote(inner)} /dev/null`
+}
