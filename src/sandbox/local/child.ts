@@ -16,10 +16,10 @@ export interface Chain {
 }
 
 /** The words that make a shell become what it is told on descriptor 3. A script would not do: secrets are in it. */
-export const LISTENING_SHELL = ['/bin/sh', '-c', 'eval "$(cat <&3 4>&-)" 3<&-'] as const
+export const LISTENING_SHELL = ['/bin/sh', '-c', 'eval "$(cat <&3 4>&- 7<&-)" 3<&- 7<&-'] as const
 
 /** The environment on the way in: nothing of ours, nothing of theirs. */
-const WAY_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
+export const WAY_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
 
 /** After the polite signal, until the one that cannot be refused. */
 export const KILL_AFTER_MS = 1_000

@@ -1,15 +1,12 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 
 /**
- * Signals every process of the host's that bears this variable, and all that descend from one. Where there is no cgroup to ask,
- * this finds what a command started, even what left its session and lost its parent, unless it hides on purpose: then
- * the end of its sandbox is its end.
+ * Signals until a round finds nobody new: while one is signalled, another may be forked.
  */
-export async function signalMarked(mark: string, name: NodeJS.Signals): Promise<void> {
-  // Until a round finds nobody new: while one is signalled, another may be forked.
+export async function signalAll(find: () => Promise<number[]>, name: NodeJS.Signals): Promise<void> {
   const done = new Set<number>()
-  for (let round = 0; round < 10; round++) {
-    const fresh = (await marked(mark)).filter(pid => !done.has(pid))
+  for (let round = 0; round < ROUNDS; round++) {
+    const fresh = (await find()).filter(pid => !done.has(pid))
     if (fresh.length === 0) return
     for (const pid of fresh) {
       done.add(pid)
@@ -22,20 +19,26 @@ export async function signalMarked(mark: string, name: NodeJS.Signals): Promise<
   }
 }
 
+/** Something that forks faster than this is ended with its sandbox. */
+const ROUNDS = 20
+
+/**
+ * Every process of the host's that bears this variable, and all that descend from one. Where there is no cgroup to ask, this
+ * finds what a command started, even what left its session and lost its parent, unless it hides on purpose: then the
+ * end of its sandbox is its end.
+ */
+export const signalMarked = (mark: string, name: NodeJS.Signals): Promise<void> => signalAll(() => marked(mark), name)
+
 export async function marked(mark: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter(entry => /^\d+$/.test(entry)).map(Number)
   const found = new Set<number>()
   const parents = new Map<number, number>()
   await Promise.all(
-    pids.map(async pid => {
-      const [environ, stat] = await Promise.all([peek(pid, 'environ'), peek(pid, 'stat')])
-      // Also variables set since the start are not in there, but what a process was started with always is.
-      if (environ.split('\0').includes(mark)) found.add(pid)
-      parents.set(pid, Number(/\) \S (\d+)/.exec(stat.slice(stat.lastIndexOf(')')))?.[1] ?? 0))
+    (await processes()).map(async pid => {
+      if (await isHolding(pid, mark)) found.add(pid)
+      parents.set(pid, parentIn(await peek(pid, 'stat')))
     }),
   )
-  let grew = true
-  while (grew) {
+  for (let grew = true; grew; ) {
     grew = false
     for (const [pid, parent] of parents)
       if (found.has(parent) && !found.has(pid)) {
@@ -46,4 +49,38 @@ export async function marked(mark: string): Promise<number[]> {
   return [...found]
 }
 
+/** All in the process namespace of this one, and itself. */
+export async function beneath(init: number): Promise<number[]> {
+  const namespace = await readlink(`/proc/${init}/ns/pid`).catch(() => undefined)
+  if (namespace === undefined) return []
+  const all = await processes()
+  const theirs = await Promise.all(all.map(pid => readlink(`/proc/${pid}/ns/pid`).catch(() => '')))
+  return all.filter((_, index) => theirs[index] === namespace)
+}
+
+/** What follows this prefix in the environment of any process. */
+export async function holding(prefix: string): Promise<string[]> {
+  const environments = await Promise.all((await processes()).map(pid => peek(pid, 'environ')))
+  return environments
+    .flatMap(text => text.split('\0').filter(entry => entry.startsWith(prefix)))
+    .map(entry => entry.slice(prefix.length))
+}
+
+/** Whether a process was started with this variable. It proves that an id was not given to another meanwhile. */
+export const isHolding = async (pid: number, mark: string): Promise<boolean> =>
+  (await peek(pid, 'environ')).split('\0').includes(mark)
+
+export async function firstChild(pid: number): Promise<number> {
+  return Number((await peek(pid, `task/${pid}/children`)).split(' ')[0])
+}
+
+/** One letter, as `ps` shows it. */
+export const stateOf = async (pid: number): Promise<string | undefined> =>
+  /^\) (\S)/.exec(afterName(await peek(pid, 'stat')))?.[1]
+
+const processes = async (): Promise<number[]> =>
+  (await readdir('/proc')).filter(entry => /^\d+$/.test(entry)).map(Number)
+const parentIn = (stat: string): number => Number(/^\) \S (\d+)/.exec(afterName(stat))?.[1] ?? 0)
+/** A program's name may hold anything, brackets too. */
+const afterName = (stat: string): string => stat.slice(stat.lastIndexOf(')'))
 const peek = (pid: number, file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, 'latin1').catch(() => '')

@@ -1,0 +1,318 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Duplex, Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fault } from '../api/errors.ts'
+import { baseEnv } from './environment.ts'
+import { bubblewrap } from './local/bubblewrap.ts'
+import type { Cgroups, Group } from './local/cgroup.ts'
+import { KILL_AFTER_MS, LISTENING_SHELL, launch, WAY_ENV } from './local/child.ts'
+import { diskUsage, foldersIn, memoryUsage, tail } from './local/measure.ts'
+import { seccompFilter } from './local/seccomp.ts'
+import { beneath, firstChild, holding, isHolding, signalAll, signalMarked, stateOf } from './local/tree.ts'
+import { furnish, HOME, type Mount, systemView, type User, viewOf } from './local/view.ts'
+import { FILTER_FD, type Holder, NAMESPACE_FD, type Walls } from './local/walls.ts'
+import { run } from './run.ts'
+import type { Backend, Command, Order, Process, Proof, Sandbox, Sight, Usage } from './sandbox.ts'
+import { becoming } from './shell.ts'
+
+export interface LocalOptions {
+  /** Where the sandboxes' folders are. */
+  folder: string
+  /** For what all of them share; the server's alone. */
+  shared: string
+  /** Tells this server's sandboxes from those of others on the machine. */
+  owner: string
+  /** Whom commands run as; files belong to them. */
+  user: User
+  /** Whether the server is root. */
+  privileged: boolean
+  cgroups?: Cgroups | undefined
+  /** Something ended without having been told to. */
+  onEnd?: (id: string) => void
+}
+
+interface Life {
+  order: Order
+  holder: Holder
+  failure?: string
+}
+
+/** A process that is in its groups, and then becomes its arguments. `$1` is where its id goes. */
+const HOLD = `echo $$ > "$1"; n=$2; shift 2
+while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@"`
+const WAY_IN = `ns=$1 filter=$2 n=$3; shift 3
+while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@" ${NAMESPACE_FD}<"$ns" ${FILTER_FD}<"$filter"`
+/** The first process inside: says that it is there, and reaps what others leave behind. */
+const INIT = 'echo up >&3; exec 3>&-; while :; do sleep 1000000 & wait $!; done'
+
+/** Namespaces of this machine's kernel: files of its own over a read-only system, no network but what a proxy gives. */
+export class LocalBackend implements Backend {
+  readonly name = 'local'
+  readonly #options: LocalOptions
+  readonly #filter: string
+  readonly #system: readonly Mount[]
+  #walls: Walls
+  readonly #lives = new Map<string, Life>()
+  #execs = 0
+
+  private constructor(options: LocalOptions, filter: string, system: readonly Mount[]) {
+    this.#options = options
+    this.#filter = filter
+    this.#system = system
+    this.#walls = bubblewrap
+  }
+
+  static async open(options: LocalOptions): Promise<LocalBackend> {
+    for (const folder of [options.folder, options.shared]) await mkdir(folder, { recursive: true, mode: 0o700 })
+    const program = seccompFilter(process.arch)
+    const filter = program ? join(options.shared, 'filter') : ''
+    if (program) await writeFile(filter, program)
+    return new LocalBackend(options, filter, await systemView(join(options.shared, 'etc'), options.user))
+  }
+
+  async prove(signal?: AbortSignal): Promise<Proof> {
+    const id = `trial-${process.pid}`
+    const limits = { memoryBytes: 256e6, processes: 64, cpus: 1, diskBytes: 1e9 }
+    const order = { id, workingDir: '/workspace', env: {}, limits, egress: { mode: 'none' }, grants: [] } as const
+    const reasons: string[] = []
+    for (const walls of [bubblewrap]) {
+      this.#walls = walls
+      try {
+        await this.start(order, signal)
+        return { isolated: true, summary: `commands run in namespaces made by ${walls.name}` }
+      } catch (error) {
+        reasons.push(`${walls.name}: ${(error as Error).message}`)
+      } finally {
+        await this.remove(id)
+      }
+    }
+    return { isolated: false, summary: `nothing isolates here: ${reasons.join('; ')}` }
+  }
+
+  async start(order: Order, signal?: AbortSignal): Promise<void> {
+    const holder = await this.#holder(order.id)
+    if (holder) {
+      this.#lives.set(order.id, { order, holder })
+      return
+    }
+    const { child, log } = await this.#build(order)
+    try {
+      const holder = await this.#up(child, log, signal)
+      const life: Life = { order, holder }
+      this.#lives.set(order.id, life)
+      child.once('exit', code => this.#ended(life, code, log))
+      await this.#settle(order)
+    } catch (error) {
+      await this.stop(order.id)
+      throw error
+    }
+  }
+
+  async pause(id: string): Promise<void> {
+    const holder = await this.#holder(id)
+    if (!holder) return
+    const group = this.#group(id)
+    if (group) await group.freeze(true)
+    else await signalAll(() => beneath(holder.init), 'SIGSTOP')
+  }
+
+  async resume(id: string): Promise<void> {
+    const holder = await this.#holder(id)
+    if (!holder) return
+    const group = this.#group(id)
+    if (group) await group.freeze(false)
+    else for (const pid of await beneath(holder.init)) process.kill(pid, 'SIGCONT')
+  }
+
+  async stop(id: string): Promise<void> {
+    this.#lives.delete(id)
+    const group = this.#group(id)
+    const holder = await this.#holder(id)
+    for (const pid of holder ? [holder.init, holder.outer] : [])
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It ended meanwhile.
+      }
+    await group?.kill()
+    for (let wait = 0.5; holder && (await isHolding(holder.outer, this.#mark(id))); wait = Math.min(wait * 2, 20))
+      await delay(wait)
+    await group?.remove()
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.stop(id)
+    const folder = this.#folder(id)
+    await rm(folder, { recursive: true, force: true }).catch(async () => {
+      // The owner of a folder may have closed it to themselves.
+      await once(spawn('chmod', ['-R', 'u+rwX', '--', folder], { stdio: 'ignore' }), 'exit')
+      await rm(folder, { recursive: true, force: true })
+    })
+  }
+
+  async look(id: string): Promise<Sight> {
+    const holder = await this.#holder(id)
+    if (holder) {
+      const group = this.#group(id)
+      const frozen = group ? await group.isFrozen() : (await stateOf(holder.init)) === 'T'
+      return { state: frozen ? 'paused' : 'running' }
+    }
+    const failure = this.#lives.get(id)?.failure
+    const state = (await foldersIn(this.#options.folder)).includes(id) ? 'stopped' : 'absent'
+    return { state, ...(failure !== undefined && { failure }) }
+  }
+
+  async list(): Promise<string[]> {
+    const { folder, cgroups, owner } = this.#options
+    const ids = [await foldersIn(folder), (await cgroups?.list()) ?? [], await holding(`GANTRY_HOLD=${owner}/`)]
+    return [...new Set(ids.flat())]
+  }
+
+  sandbox(id: string): Sandbox {
+    const life = this.#lives.get(id)
+    if (!life || life.failure !== undefined) throw fault('sandbox_unavailable', id, 'not running')
+    return {
+      id,
+      home: HOME,
+      workingDir: life.order.workingDir,
+      exec: command => this.#exec(life, command),
+      connect: port => this.#connect(life, port),
+    }
+  }
+
+  async logs(id: string): Promise<string> {
+    return tail(join(this.#folder(id), 'log'))
+  }
+
+  async usage(id: string): Promise<Usage> {
+    const holder = await this.#holder(id)
+    const pids = holder ? await (this.#group(id)?.pids() ?? beneath(holder.init)) : []
+    const [memoryBytes, diskBytes] = await Promise.all([
+      this.#group(id)?.memoryBytes() ?? memoryUsage(pids),
+      diskUsage(this.#folder(id)),
+    ])
+    return { processes: pids.length, memoryBytes: memoryBytes ?? 0, diskBytes }
+  }
+
+  /** No process stays behind; files do. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#lives.keys()].map(id => this.stop(id)))
+    await this.#options.cgroups?.close()
+  }
+
+  async #build(order: Order): Promise<{ child: ChildProcess; log: string }> {
+    const { user, privileged } = this.#options
+    const folder = this.#folder(order.id)
+    const root = join(folder, 'root')
+    const own = async (path: string) => {
+      if (privileged) await chown(path, user.uid, user.gid)
+    }
+    const group = this.#group(order.id)
+    await Promise.all([furnish(root, own), group?.make(order.limits)])
+    const mounts = await viewOf(root, this.#system, order.grants, own)
+    const plan = { mounts, user, privileged, init: ['/bin/sh', '-c', INIT] }
+    const doors = group?.doors ?? []
+    const words = [join(folder, 'pid'), `${doors.length}`, ...doors, ...this.#walls.build(plan)]
+    const log = join(folder, 'log')
+    const file = await open(log, 'a', 0o600)
+    const child = spawn('/bin/sh', ['-c', HOLD, 'sh', ...words], {
+      cwd: '/',
+      env: { ...WAY_ENV, GANTRY_HOLD: `${this.#options.owner}/${order.id}` },
+      stdio: ['ignore', file.fd, file.fd, 'pipe'],
+      detached: true,
+    })
+    child.unref()
+    child.once('error', () => undefined)
+    await file.close()
+    return { child, log }
+  }
+
+  /** The first process has said that it is there, or the chain of programs broke. */
+  async #up(child: ChildProcess, log: string, signal?: AbortSignal): Promise<Holder> {
+    const pipe = child.stdio[3] as Readable
+    const exited = once(child, 'exit').then(([code, by]) => code ?? by)
+    const up = await Promise.race([once(pipe, 'data', { signal }).then(() => true), exited]).finally(() =>
+      pipe.destroy(),
+    )
+    if (up !== true) throw fault('sandbox_failed', `It ended with ${up} while starting. ${await tail(log)}`)
+    const outer = child.pid!
+    return { outer, init: await firstChild(outer) }
+  }
+
+  /** A command could run: the working directory is made by the first. */
+  async #settle({ id, workingDir }: Order): Promise<void> {
+    const argv = ['mkdir', '-p', '--', workingDir] as const
+    const { code, stderr } = await run(this.sandbox(id), { argv, cwd: '/', timeoutMs: 10_000 }, { limit: 4096 })
+    if (code !== 0) throw fault('sandbox_failed', `${workingDir} cannot be made: ${stderr} (exit code ${code})`)
+  }
+
+  async #ended(life: Life, code: number | null, log: string): Promise<void> {
+    if (this.#lives.get(life.order.id) !== life) return
+    life.failure = `It ended with ${code}. ${await tail(log)}`
+    this.#options.onEnd?.(life.order.id)
+  }
+
+  async #exec(life: Life, command: Command): Promise<Process> {
+    const { id, env, workingDir } = life.order
+    const { user, privileged } = this.#options
+    if (this.#lives.get(id) !== life) throw fault('sandbox_unavailable', id, 'not running')
+    this.#execs += 1
+    const exec = `${this.#execs}`
+    const script = becoming({
+      ...command,
+      cwd: command.cwd ?? workingDir,
+      env: {
+        ...baseEnv({ home: HOME, terminal: command.pty !== undefined }),
+        ...env,
+        ...command.env,
+        GANTRY_EXEC: exec,
+      },
+    })
+    const group = this.#group(id)
+    const own = await group?.command(exec)
+    const doors = own ? [...own.doors, ...group!.doors.slice(1)] : []
+    const namespace = `/proc/${life.holder.init}/ns/user`
+    const words = [namespace, this.#filter || '/dev/null', `${doors.length}`, ...doors]
+    const enter = this.#walls.enter(life.holder, user, privileged, this.#filter !== '')
+    const started = await launch(
+      {
+        argv: ['/bin/sh', '-c', WAY_IN, 'sh', ...words, ...enter, ...LISTENING_SHELL],
+        script,
+        signal: name => (own ? signalAll(() => own.pids(), name) : signalMarked(`GANTRY_EXEC=${exec}`, name)),
+        resize: async (terminal, { columns, rows }) => {
+          const argv = ['stty', '-F', terminal, 'cols', `${columns}`, 'rows', `${rows}`] as const
+          await (await this.#exec(life, { argv, timeoutMs: KILL_AFTER_MS })).exit
+        },
+      },
+      command,
+    )
+    started.exit.then(() => own?.remove())
+    return started
+  }
+
+  async #connect(_life: Life, port: number): Promise<Duplex> {
+    throw fault('port_closed', port)
+  }
+
+  /** The processes that keep it there, when they do. */
+  async #holder(id: string): Promise<Holder | undefined> {
+    const outer = Number(await readFile(join(this.#folder(id), 'pid'), 'latin1').catch(() => '0'))
+    if (!outer || !(await isHolding(outer, this.#mark(id)))) return undefined
+    return { outer, init: await firstChild(outer) }
+  }
+
+  #mark(id: string): string {
+    return `GANTRY_HOLD=${this.#options.owner}/${id}`
+  }
+
+  #folder(id: string): string {
+    return join(this.#options.folder, id)
+  }
+
+  #group(id: string): Group | undefined {
+    return this.#options.cgroups?.group(id)
+  }
+}

@@ -1,0 +1,144 @@
+import { lstat, mkdir, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fault } from '../../api/errors.ts'
+import type { Grant } from '../sandbox.ts'
+
+/** What a sandbox sees of the machine, as mounts in the order they are made. Every target is a folder or file that exists. */
+export type Mount =
+  | { kind: 'bind' | 'read-only'; source: string; target: string }
+  | { kind: 'proc' | 'dev' | 'tmpfs'; target: string }
+
+export interface User {
+  uid: number
+  gid: number
+}
+
+/** Gives a path to the user that commands run as. */
+export type Own = (path: string) => Promise<void>
+
+export const HOME = '/home/gantry'
+
+/** Programs and libraries; a link at the top of the host becomes a mount, which cannot be swapped for something else from inside. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
+/** Mount points at the top of every sandbox. While it runs they are mounts, so they are still these folders the next time. */
+const POINTS = [...SYSTEM, '/etc', '/proc', '/dev', '/run']
+const FOLDERS = [
+  '/home',
+  HOME,
+  '/workspace',
+  '/opt',
+  '/srv',
+  '/tmp',
+  '/var',
+  '/var/lib',
+  '/var/cache',
+  '/var/log',
+  '/var/tmp',
+]
+
+/** Of the host's `/etc` what programs look for and what says nothing about its people. */
+// biome-ignore format: a list to be read as words
+const ETC = [
+  'alternatives', 'ssl', 'pki', 'ca-certificates', 'ca-certificates.conf', 'crypto-policies', 'ld.so.cache', 'ld.so.conf',
+  'ld.so.conf.d', 'localtime', 'timezone', 'protocols', 'services', 'rpc', 'mime.types', 'magic', 'inputrc', 'terminfo',
+  'debian_version', 'alpine-release', 'redhat-release', 'os-release', 'lsb-release', 'fonts', 'shells', 'perl', 'python3',
+  'python3.11', 'python3.12', 'python3.13', 'java-17-openjdk', 'java-21-openjdk', 'ImageMagick-6', 'bash.bashrc',
+]
+
+/** Of `/proc` what would let an owner of the host's root account reach the kernel, or anybody look into it. */
+const HIDDEN = ['/proc/sysrq-trigger', '/proc/keys', '/proc/key-users', '/proc/kcore', '/proc/timer_list', '/proc/kmsg']
+
+/** The part of the view that all sandboxes of a server share. `etc` is a folder of the server's that becomes `/etc`. */
+export async function systemView(etc: string, user: User): Promise<Mount[]> {
+  await mkdir(etc, { recursive: true, mode: 0o755 })
+  const files = {
+    passwd: `${account('gantry', user.uid, user.gid)}${user.uid === 0 ? '' : account('root', 0, 0)}${account('nobody', 65534, 65534)}`,
+    group: `gantry:x:${user.gid}:\n${user.gid === 0 ? '' : 'root:x:0:\n'}nogroup:x:65534:\n`,
+    hosts: '127.0.0.1 localhost sandbox\n::1 localhost sandbox\n',
+    hostname: 'sandbox\n',
+    'resolv.conf': '# Names are resolved by the proxy.\n',
+    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
+  }
+  for (const [name, content] of Object.entries(files)) await writeFile(join(etc, name), content)
+  const mounts: Mount[] = []
+  const readOnly = (source: string, target = source) => mounts.push({ kind: 'read-only', source, target })
+  for (const folder of SYSTEM) if (await exists(folder)) readOnly(folder)
+  readOnly(etc, '/etc')
+  for (const name of ETC) if (await spotInEtc(etc, name)) readOnly(join('/etc', name))
+  mounts.push({ kind: 'proc', target: '/proc' })
+  readOnly('/proc/sys')
+  for (const path of HIDDEN) if (await exists(path)) readOnly('/dev/null', path)
+  mounts.push({ kind: 'dev', target: '/dev' }, { kind: 'tmpfs', target: '/run' })
+  return mounts
+}
+
+/** A place for one entry of the host's to be mounted on; false when there is no such entry, or a link says the same inside. */
+async function spotInEtc(etc: string, name: string): Promise<boolean> {
+  const source = join('/etc', name)
+  const spot = join(etc, name)
+  const there = await lstat(source).catch(() => undefined)
+  await rm(spot, { recursive: true, force: true })
+  if (there?.isSymbolicLink()) await symlink(await readlink(source), spot)
+  else if (there?.isDirectory()) await mkdir(spot)
+  else if (there) await writeFile(spot, '')
+  return there !== undefined && !there.isSymbolicLink()
+}
+
+/** Makes the folder that becomes a sandbox's `/`, or finds that of its earlier lives. */
+export async function furnish(root: string, own: Own): Promise<void> {
+  // Last comes what says that all is there.
+  if (await exists(join(root, 'workspace'))) return
+  for (const folder of POINTS) await mkdir(join(root, folder), { recursive: true, mode: 0o755 })
+  for (const folder of [...FOLDERS.filter(folder => folder !== '/workspace'), '', '/workspace']) {
+    await mkdir(join(root, folder), { recursive: true, mode: 0o755 })
+    await own(join(root, folder))
+  }
+}
+
+/** All mounts of a sandbox. Makes mount points for what is granted, so no process of it may be alive. */
+export async function viewOf(
+  root: string,
+  system: readonly Mount[],
+  grants: readonly Grant[],
+  own: Own,
+): Promise<Mount[]> {
+  const mounts: Mount[] = [{ kind: 'bind', source: root, target: '/' }, ...system]
+  for (const grant of grants) mounts.push(...(await granted(root, grant, own)))
+  return mounts
+}
+
+/**
+ * A granted folder, at its own path. What git would execute, and what would tell it to, cannot be changed from inside: it would run
+ * with the host's rights at the next `git status` there.
+ */
+async function granted(root: string, { path, readOnly }: Grant, own: Own): Promise<Mount[]> {
+  await spotFor(root, path, own)
+  const mounts: Mount[] = [{ kind: readOnly ? 'read-only' : 'bind', source: path, target: path }]
+  if (readOnly) return mounts
+  for (const name of ['config', 'config.worktree', 'hooks', 'info/attributes']) {
+    const guarded = join(path, '.git', name)
+    const there = await lstat(guarded).catch(() => undefined)
+    if (there && !there.isSymbolicLink()) mounts.push({ kind: 'read-only', source: guarded, target: guarded })
+  }
+  return mounts
+}
+
+/** Every step on the way is looked at: a link left by an earlier life must not lead the mount out of the sandbox. */
+async function spotFor(root: string, path: string, own: Own): Promise<void> {
+  if (dirname(path) !== '/') await spotFor(root, dirname(path), own)
+  const spot = join(root, path)
+  const there = await lstat(spot).catch(() => undefined)
+  if (there?.isDirectory()) return
+  if (there) throw fault('sandbox_failed', `The sandbox has something else where ${path} belongs`)
+  await mkdir(spot)
+  await own(spot)
+}
+
+const account = (name: string, uid: number, gid: number): string =>
+  `${name}:x:${uid}:${gid}::${name === 'gantry' ? HOME : '/'}:/bin/sh\n`
+
+const exists = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  )
