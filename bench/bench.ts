@@ -87,7 +87,10 @@ async function appends(): Promise<void> {
     const folded = { head: 0, status: 'idle', updatedAt: now(), state: JSON.stringify({ x: 'x'.repeat(600) }) }
     const ids = Array.from({ length: writers }, newId)
     for (const id of ids)
-      await store.createConversation({ ...folded, id, createdAt: now(), title: null, parentId: null, parts: {} }, [])
+      await store.createConversation(
+        { ...folded, id, createdAt: now(), title: null, parentId: null, sandbox: null, parts: {} },
+        [],
+      )
     const records = await store.conversations(ids)
     const deadline = performance.now() + 4000
     const started = performance.now()

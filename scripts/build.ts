@@ -64,6 +64,7 @@ async function removeOthers(files: Files): Promise<void> {
 const parts = await Promise.allSettled([
   bundle('gantry.js', 'src/launch.ts', server, '#!/usr/bin/env node'),
   bundle('writer.js', 'src/store/writer.ts', server),
+  bundle('doorman.js', 'src/sandbox/local/doorman.ts', server),
   bundle('web/main.js', 'web/main.ts', page),
   bundle('web/docs.js', 'web/docs.ts', page),
   copies('web/*.{html,css,svg}'),

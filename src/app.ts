@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { stat } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { fault } from './api/errors.ts'
 import { type Routes, routes } from './api/routes/index.ts'
 import type { ServerInfo } from './api/server.ts'
 import type { Config } from './config.ts'
@@ -12,12 +15,22 @@ import { Feed } from './conversation/feed.ts'
 import { Journal } from './conversation/journal.ts'
 import { recover } from './conversation/recover.ts'
 import { noAgent, Runner } from './conversation/runner.ts'
+import { Trajectories } from './conversation/trajectory.ts'
 import { Auth, isLoopback, type Mode } from './http/auth.ts'
+import { BashSockets } from './http/bash-sockets.ts'
+import { EventSockets } from './http/event-sockets.ts'
+import { bashHandlers } from './http/handlers/bash.ts'
 import { conversationHandlers } from './http/handlers/conversations.ts'
 import { eventHandlers } from './http/handlers/events.ts'
+import { fileHandlers } from './http/handlers/files.ts'
+import { gitHandlers } from './http/handlers/git.ts'
+import { sandboxHandlers } from './http/handlers/sandboxes.ts'
 import { serverHandlers } from './http/handlers/server.ts'
 import { settingsHandlers } from './http/handlers/settings.ts'
+import { workspaceHandlers } from './http/handlers/workspace.ts'
+import { workspacesHandlers } from './http/handlers/workspaces.ts'
 import {
+  BASH_READERS,
   DRAIN_MS,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_MS,
@@ -36,12 +49,26 @@ import { WebFiles } from './http/web.ts'
 import type { Log } from './lib/log.ts'
 import { keyFromFile } from './policy/keyfile.ts'
 import { Vault } from './policy/secrets.ts'
+import { Bash } from './sandbox/bash.ts'
+import { BashLog } from './sandbox/bash-log.ts'
+import { EgressProxy } from './sandbox/egress/proxy.ts'
+import { Refusals } from './sandbox/egress/refusals.ts'
+import { Git } from './sandbox/git.ts'
+import { Grants } from './sandbox/grants.ts'
+import { Keeper } from './sandbox/keeper.ts'
+import { REST_MS } from './sandbox/limits.ts'
+import { Cgroups } from './sandbox/local/cgroup.ts'
+import { LocalBackend } from './sandbox/local.ts'
 import { ProcessBackend } from './sandbox/process.ts'
-import { DEFAULT_SANDBOX, type Reach } from './sandbox/sandbox.ts'
+import { type Backend, DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
+import { Sandboxes } from './sandbox/sandboxes.ts'
+import { backendOf, egressOf, limitsOf, type SandboxSpec } from './sandbox/specs.ts'
 import { SettingsService } from './settings/settings.ts'
 import { Ownership } from './store/ownership.ts'
 import { SqliteStore } from './store/sqlite.ts'
+import type { BashRecord } from './store/store.ts'
 import { GANTRY_VERSION, INTERFACE_VERSION } from './version.ts'
+import { Workspaces } from './workspaces/workspaces.ts'
 
 export interface App {
   /** Where it is reached. */
@@ -60,6 +87,8 @@ const WEB = import.meta.filename.endsWith('.ts')
   ? join(import.meta.dirname, '../dist/web')
   : join(import.meta.dirname, 'web')
 
+const HOW_TO_GRANT = 'Start the server with --workspace and its path, or add it as a workspace with the key.'
+
 /** Picks the implementations, wires them, and listens. */
 export async function startApp(config: Config, log: Log, pid: number): Promise<App> {
   const started = Date.now()
@@ -70,8 +99,6 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   })
   const keyFile = join(config.data, 'session-key')
   const [configured, ...others] = config.session_api_keys
-  const mode: Mode = configured !== undefined || !bindsLoopback(config.host) ? 'key' : 'local'
-  const auth = new Auth([configured ?? keyFromFile(keyFile), ...others], mode)
   const vault = new Vault(config.secret_key ?? keyFromFile(join(config.data, 'secret-key')))
   const origins = originPolicy(
     [hostname(), config.host, ...config.allow_hosts],
@@ -79,39 +106,86 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     config.allow_cors_origin_regex,
   )
 
+  const hands = await openHands(config, log)
+  const open = configured === undefined && bindsLoopback(config.host) && hands.isolated
+  const mode: Mode = open ? 'local' : 'key'
+
+  const checkFolder = async (folder: string, sandbox: string) => {
+    if (sandbox !== DEFAULT_SANDBOX || !hands.isolated) return
+    if (await hands.grants.isWithheld(folder, await workspaces.paths()))
+      throw fault('invalid_request', `${folder} is a folder of this machine that no sandbox may see. ${HOW_TO_GRANT}`)
+  }
+  const workspaces = new Workspaces(store, () => void sandboxes.renew().catch(() => undefined))
   const feed = new Feed()
   const journal = new Journal(store, feed)
   const runner = new Runner({ journal, feed, log, work: noAgent, snapshot: id => conversations.snapshot(id) })
-  const conversations = new Conversations({ store, journal, feed, runner, vault, log })
+  const conversations = new Conversations({ store, journal, feed, runner, vault, log, checkFolder })
   const events = new Events(store)
   const settings = new SettingsService(store, vault)
   const streams = new Streams({
     feed,
-    eventsAfter: (no, seq) => events.after(no, seq, READER_PAGE, READER_LOW_BYTES),
+    eventsAfter: ({ no }, seq) => events.after(no, seq, READER_PAGE, READER_LOW_BYTES),
     snapshot: id => conversations.snapshot(id),
   })
 
-  const backend = new ProcessBackend(join(config.data, 'sandboxes'))
-  const reach: Reach = async (id = DEFAULT_SANDBOX) => {
-    const limits = { memoryBytes: 4e9, processes: 1000, cpus: 2, diskBytes: 1e10 }
-    await backend.start({ id, workingDir: '/workspace', env: {}, limits, egress: { mode: 'none' }, grants: [] })
-    return backend.sandbox(id)
+  const keeper = new Keeper({
+    store,
+    ...hands,
+    orderOf: async ({ id, spec }) => orderFrom(id, spec, id === DEFAULT_SANDBOX ? await granted() : []),
+    limit: config.max_sandboxes,
+    rest: async id => {
+      for (const conversation of await workingIn(id)) await runner.rest(conversation, REST_MS)
+    },
+    isBusy: async id => (await workingIn(id)).length > 0,
+    log,
+  })
+  const granted = async () => hands.grants.all(await workspaces.paths())
+  const workingIn = async (id: string) => {
+    const records = await store.conversations(runner.going())
+    return records.flatMap(record => (record && (record.sandbox ?? DEFAULT_SANDBOX) === id ? [record.id] : []))
   }
-  void reach
+  const sandboxes = new Sandboxes({ keeper, specs: hands.specs, vault, refusals: hands.refusals })
+  const reach: Reach = id => sandboxes.reach(id)
+  const auth = new Auth([configured ?? keyFromFile(keyFile), ...others], mode, key => sandboxes.scopeOf(key))
+  const bashFeed = new Feed<BashRecord>()
+  const bashLog = new BashLog(store, bashFeed)
+  const bash = new Bash({ bashLog, reach, log })
+  const bashStreams = new Streams({
+    feed: bashFeed,
+    eventsAfter: ({ id }, seq) => bashLog.after(id, seq, READER_PAGE, READER_LOW_BYTES),
+    readers: BASH_READERS,
+  })
 
   const metrics = new Metrics()
   let draining = false
   const table: Routes = config.open_metrics ? { ...routes, metrics: { ...routes.metrics, access: 'free' } } : routes
   const document = lazy(() => JSON.stringify(openapi(table, mode, GANTRY_VERSION)))
-  const info = (): ServerInfo => serverInfo(started, feed.lastEventAt)
-  const http = new HttpServer({ auth, origins, log, metrics, draining: () => draining })
+  const info = (): ServerInfo => serverInfo(started, Math.max(feed.lastEventAt, bashFeed.lastEventAt))
+  const http = new HttpServer({
+    auth,
+    origins,
+    log,
+    metrics,
+    hasSandbox: id => sandboxes.has(id),
+    draining: () => draining,
+  })
   http.serve(table, {
     ...serverHandlers({ auth, store, metrics, web: new WebFiles(WEB), info, openapi: document }),
     ...conversationHandlers(conversations, auth),
     ...eventHandlers(conversations, events, streams),
     ...settingsHandlers(settings),
+    ...bashHandlers(bash),
+    ...gitHandlers(new Git(reach)),
+    ...fileHandlers(reach, new Trajectories(conversations, events)),
+    ...workspaceHandlers(reach, conversations, auth),
+    ...workspacesHandlers(workspaces),
+    ...sandboxHandlers({ sandboxes, settings, portsDomain: config.ports_domain }),
   })
-  const sockets = new Sockets({ auth, origins, conversations, events, streams, log })
+  const rooms = [
+    new EventSockets({ conversations, events, streams, log }),
+    new BashSockets({ bash, streams: bashStreams, log }),
+  ]
+  const sockets = new Sockets({ auth, origins, rooms, log })
   metrics.gauge('gantry_sockets', 'Open WebSockets.', () => sockets.open)
   metrics.gauge('gantry_readers', 'Readers that follow a conversation.', () => streams.readers)
   metrics.gauge('gantry_uptime_seconds', 'Time since start.', () => (Date.now() - started) / 1000)
@@ -124,11 +198,16 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.on('upgrade', (request, stream, head) => sockets.upgrade(request, stream, head))
+  await bash.recover()
+  await keeper.open()
   const url = await listen(server, config).catch(async error => {
+    await keeper.close()
+    await hands.close()
     await store.close()
     ownership.close()
     throw error
   })
+  hands.forbid(Number(new URL(url).port))
   await recover(store, runner)
 
   return {
@@ -141,16 +220,91 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
       const closed = new Promise(resolve => server.close(resolve))
       sockets.close()
       streams.close()
+      bashStreams.close()
       server.closeIdleConnections()
       const impatience = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
       await closed
       clearTimeout(impatience)
+      await bash.close()
       await runner.close()
+      await keeper.close()
+      await hands.close()
       await store.close()
       ownership.close()
     },
   }
 }
+
+/** Everything that sandboxes are made with, tried out. */
+async function openHands(config: Config, log: Log) {
+  const privileged = process.getuid?.() === 0
+  const owner = createHash('sha256').update(config.data).digest('hex').slice(0, 12)
+  const grants = new Grants(config.data, [
+    ...config.read_folders.map(path => ({ path: resolve(path), readOnly: true })),
+    ...config.workspaces.map(path => ({ path: resolve(path), readOnly: false })),
+  ])
+  for (const path of [...config.workspaces, ...config.read_folders]) {
+    const objection = await grants.objection(resolve(path))
+    if (objection) throw new Error(`cannot grant ${path}: ${objection}`)
+  }
+  const refusals = new Refusals()
+  const forbidden: { port: number }[] = []
+  const gate = new EgressProxy({
+    forbidden,
+    onRefused: refusal => {
+      refusals.record(refusal)
+      log.warn('egress refused', { ...refusal })
+    },
+  })
+  const local = await LocalBackend.open({
+    folder: join(config.data, 'sandboxes'),
+    shared: join(config.data, 'hands'),
+    owner,
+    user: privileged ? await sandboxUser(config) : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
+    privileged,
+    cgroups: await Cgroups.find(`gantry-${owner}`),
+    gate,
+    onTrouble: (id, what) => log.warn('sandbox', { sandbox: id, error: what }),
+  })
+  const plain = new ProcessBackend(join(config.data, 'processes'))
+  const proof = await local.prove()
+  if (!proof.isolated) log.warn('hands', { summary: proof.summary })
+  const backends = { local: proof.isolated ? local : plain, process: plain, docker: plain }
+  return {
+    specs: config.sandbox_specs as [SandboxSpec, ...SandboxSpec[]],
+    isolated: proof.isolated && !config.sandbox_specs.some(spec => backendOf(spec) === 'process'),
+    summary: proof.summary,
+    grants,
+    refusals,
+    backendOf: (spec: SandboxSpec): Backend => backends[backendOf(spec)],
+    backends: (): Backend[] => [...new Set(Object.values(backends))],
+    /** Nothing inside reaches this port of the machine's own addresses. */
+    forbid: (port: number) => forbidden.push({ port }),
+    close: async () => {
+      gate.close()
+      await Promise.all([local.close(), plain.close()])
+    },
+  }
+}
+
+/** Commands of a root server run as somebody else: whose folder they work in, or nobody known. */
+async function sandboxUser({ sandbox_user, workspaces }: Config): Promise<{ uid: number; gid: number }> {
+  const [uid, gid = uid] = (sandbox_user ?? '').split(':').map(Number)
+  if (uid) return { uid, gid: gid ?? uid }
+  const [first] = workspaces
+  return first === undefined ? { uid: 10_001, gid: 10_001 } : stat(first)
+}
+
+const orderFrom = (id: string, spec: SandboxSpec, grants: Grant[]): Order => ({
+  id,
+  ...(spec.image && { image: spec.image }),
+  ...(spec.command && { command: spec.command }),
+  workingDir: spec.working_dir,
+  env: spec.env,
+  limits: limitsOf(spec),
+  egress: egressOf(spec),
+  grants,
+})
 
 async function listen(server: Server, { host, port }: Config): Promise<string> {
   server.listen(port, host)

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as z from 'zod'
 import { unwrap } from './api/secret.ts'
+import { DEFAULT_SPECS, SandboxSpec } from './sandbox/specs.ts'
 
 /** A way of setting something: on the command line, in the environment, in the file. */
 interface Setting {
@@ -101,6 +102,54 @@ const settings = {
     'open-metrics',
     'Serve /metrics without the key.',
   ),
+  workspaces: setting(
+    z.array(z.string().min(1)).default([]),
+    'GANTRY_WORKSPACES[]',
+    'workspace',
+    'Folder of this machine that agents may read and write, at its own path in the default sandbox. May be repeated. Without it they see no file of yours.',
+  ),
+  read_folders: setting(
+    z.array(z.string().min(1)).default([]),
+    'GANTRY_READ_FOLDERS[]',
+    'read',
+    'The same, but for reading only: toolchains, caches. May be repeated.',
+  ),
+  sandbox_specs: setting(
+    z.array(SandboxSpec).min(1).default(DEFAULT_SPECS),
+    'GANTRY_SANDBOX_SPECS',
+    undefined,
+    'Templates for sandboxes, as a JSON list; the first is the default. Fields: id, backend (local, docker or process), image, command, working_dir, env, memory_mb, processes, cpus, disk_mb, network (none, hosts or open), hosts, idle_seconds, delete_after_seconds, runtime. "process" has no walls at all: the key is then required of everybody.',
+  ),
+  max_sandboxes: setting(
+    z.int().min(1).default(100),
+    'GANTRY_MAX_SANDBOXES',
+    'max-sandboxes',
+    'Sandboxes that may run at the same time; one more is refused.',
+  ),
+  sandbox_user: setting(
+    z
+      .string()
+      .regex(/^\d+(:\d+)?$/, 'not a user id, or user and group id with a colon between')
+      .optional(),
+    'GANTRY_SANDBOX_USER',
+    'sandbox-user',
+    'When this server runs as root: whom commands in sandboxes run as. Default: the owner of the first --workspace folder, otherwise 10001.',
+  ),
+  docker_socket: setting(
+    z.string().startsWith('/').default('/var/run/docker.sock'),
+    'GANTRY_DOCKER_SOCKET',
+    'docker-socket',
+    'Where the container engine (Docker, rootless Docker, Podman) listens, for specs with an image.',
+  ),
+  ports_domain: setting(
+    z
+      .string()
+      .regex(/^[a-z0-9.-]+$/, 'not a host name')
+      .default('localhost'),
+    'GANTRY_PORTS_DOMAIN',
+    'ports-domain',
+    'Domain all of whose subdomains lead here. Ports opened in sandboxes become sites below it, apart from this server’s own.',
+  ),
   log_level: setting(
     z.enum(['debug', 'info', 'warn', 'error']).optional(),
     'GANTRY_LOG_LEVEL',
@@ -191,8 +240,17 @@ function readVariable(name: string, env: Record<string, string | undefined>): st
 function fromText(schema: z.ZodType, value: unknown): unknown {
   if (typeof value !== 'string') return value
   const type = typeOf(schema)
+  if (type === 'array') return fromJson(value)
   if (type === 'number') return /^-?\d+$/.test(value) ? Number(value) : value
   return type === 'boolean' ? (/^(1|true)$/i.test(value) ? true : /^(0|false)$/i.test(value) ? false : value) : value
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 const defOf = (schema: z.ZodType) => (unwrap(schema) as z.core.$ZodTypes)._zod.def

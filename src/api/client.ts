@@ -30,14 +30,15 @@ type AnyRequest = { params?: Values; query?: Values; headers?: Record<string, st
 
 export function createClient({ baseUrl, key, fetch: send = fetch }: ClientOptions): Client {
   const call = async (name: string, spec: RouteSpec, request: AnyRequest = {}) => {
+    const isForm = request.body instanceof FormData
     const response = await send(address(baseUrl, spec, request), {
       method: spec.method,
       headers: {
-        ...(request.body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(request.body !== undefined && !isForm && { 'Content-Type': 'application/json' }),
         ...(key !== undefined && { 'X-Session-API-Key': key }),
         ...request.headers,
       },
-      ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+      ...(request.body !== undefined && { body: isForm ? (request.body as FormData) : JSON.stringify(request.body) }),
     })
     if (response.ok && isRaw(spec.responses[response.status])) return response
     const text = await response.text()
@@ -54,7 +55,10 @@ export function createClient({ baseUrl, key, fetch: send = fetch }: ClientOption
 }
 
 function address(baseUrl: string, spec: RouteSpec, { params = {}, query = {} }: AnyRequest): string {
-  const path = spec.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(params[name])))
+  const path = spec.path.replace(/\{(\w+)\}/g, (all, name) => {
+    const text = encodeURIComponent(String(params[name]))
+    return spec.rest && spec.path.endsWith(all) ? text.replaceAll('%2F', '/') : text
+  })
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
     for (const item of Array.isArray(value) ? value : [value])

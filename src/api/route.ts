@@ -6,9 +6,11 @@ import type { ErrorCode } from './errors.ts'
  * - `free`: anybody (health, server info, static files)
  * - `caller`: the key in key mode; in local mode a loopback caller may omit it
  * - `key`: the key, always
+ * - `sandbox`: the key, or that of a sandbox
  * - `expose`: as `caller`, but with `X-Expose-Secrets` as `key`
+ * - `workspace`: as `caller`, but the read-only cookie for workspaces opens it too, also to frames and pictures of foreign pages
  */
-export type Access = 'free' | 'caller' | 'key' | 'expose'
+export type Access = 'free' | 'caller' | 'key' | 'expose' | 'workspace' | 'sandbox'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -22,15 +24,21 @@ export interface RouteSpec {
   method: Method
   /** In OpenAPI's form, parameters in braces. */
   path: string
+  /** Whether the last parameter takes the rest of the path, slashes included. */
+  rest?: boolean
   tag: string
   summary: string
   access: Access
+  /** Also for callers who are confined to a sandbox: it shows them, and lets them change, nothing beyond it. */
+  confined?: true
   params?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
   /** Whether the body may be left out. */
   bodyOptional?: boolean
+  /** The field of a multipart form that holds a file. The handler reads it from the connection, as it comes. */
+  upload?: string
   /** In bytes; see http/limits.ts for the default. */
   bodyLimit?: number
   /** By status; `null` is an empty body. The first is what a handler's plain return value means. */
@@ -71,7 +79,9 @@ export type Request<R extends RouteSpec> = SentPart<R, 'params'> &
     ? R extends { bodyOptional: true }
       ? { body?: Sent<S> }
       : { body: Sent<S> }
-    : unknown)
+    : R extends { upload: string }
+      ? { body: FormData }
+      : unknown)
 
 /** The JSON a route answers with. */
 export type Output<R extends RouteSpec> = {

@@ -6,6 +6,7 @@ import { canonicalUuid, hexUuid, newId } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { now } from '../lib/time.ts'
 import type { Vault } from '../policy/secrets.ts'
+import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
 import type { ConversationQuery, ConversationRecord, Store } from '../store/store.ts'
 import * as commands from './conversation.ts'
 import { place } from './draft.ts'
@@ -23,6 +24,8 @@ export interface ConversationsParts {
   runner: Runner
   vault: Vault
   log: Log
+  /** Rejects when a conversation cannot work in this folder. */
+  checkFolder(folder: string, sandbox: string): Promise<void>
 }
 
 /** All conversations: start, find, describe, talk to, delete. */
@@ -38,11 +41,17 @@ export class Conversations {
     request: StartConversationRequest,
     isKey: KeyCheck,
     includeSkills: boolean,
+    sandbox = DEFAULT_SANDBOX,
   ): Promise<{ info: ConversationInfo; created: boolean }> {
-    const { store, vault, runner } = this.#parts
+    const { store, vault, runner, checkFolder } = this.#parts
     const id = request.conversation_id ?? newId()
     const [existing] = await store.conversations([id])
-    if (existing) return { info: await this.get(id, includeSkills), created: false }
+    if (existing) {
+      // An id is taken, whoever's it is; but only its own are shown what it stands for.
+      if (placeOf(existing) !== sandbox && sandbox !== DEFAULT_SANDBOX) throw fault('conversation_not_found', id)
+      return { info: await this.get(id, includeSkills), created: false }
+    }
+    await checkFolder(request.workspace.working_dir, sandbox)
     const { order, skills } = makeOrder(request, chosenAgent(request), vault, isKey)
     await this.#checkParent(request, id, order)
 
@@ -58,6 +67,7 @@ export class Conversations {
         status: state.execution_status,
         title: null,
         parentId: request.parent_conversation_id ?? null,
+        sandbox,
         head: events.length,
         state: JSON.stringify(state),
         parts: { order: JSON.stringify(order), skills: JSON.stringify(skills) },
@@ -69,17 +79,17 @@ export class Conversations {
     return { info, created }
   }
 
-  async get(id: string, includeSkills = false): Promise<ConversationInfo> {
-    const [info] = await this.#infos([await this.record(id)], includeSkills)
+  async get(id: string, includeSkills = false, scope?: string): Promise<ConversationInfo> {
+    const [info] = await this.#infos([await this.record(id, scope)], includeSkills)
     if (!info) throw fault('record_damaged', `The conversation ${id}`)
     return info
   }
 
   /** Aligned with `ids`; null for those that do not exist. */
-  async batch(ids: string[], includeSkills = false): Promise<(ConversationInfo | null)[]> {
+  async batch(ids: string[], includeSkills = false, scope?: string): Promise<(ConversationInfo | null)[]> {
     const records = await this.#parts.store.conversations(ids)
     const found = await this.#infos(
-      records.filter(record => record !== undefined),
+      records.filter(record => record !== undefined && isWithin(record, scope)) as ConversationRecord[],
       includeSkills,
     )
     const byId = new Map(found.map(info => [info.id, info]))
@@ -96,8 +106,8 @@ export class Conversations {
     }
   }
 
-  count(status: string | undefined): Promise<number> {
-    return this.#parts.store.countConversations(status)
+  count(status: string | undefined, sandbox?: string): Promise<number> {
+    return this.#parts.store.countConversations({ ...(status && { status }), ...(sandbox && { sandbox }) })
   }
 
   async describe(id: string, given: { title?: string | null; tags?: Record<string, string> | null }): Promise<void> {
@@ -121,9 +131,10 @@ export class Conversations {
     return this.#parts.runner.start(id)
   }
 
-  async record(id: string): Promise<ConversationRecord> {
+  /** To those confined to a sandbox, a conversation elsewhere does not exist. */
+  async record(id: string, scope?: string): Promise<ConversationRecord> {
     const [record] = await this.#parts.store.conversations([id])
-    if (!record) throw fault('conversation_not_found', id)
+    if (!record || !isWithin(record, scope)) throw fault('conversation_not_found', id)
     return record
   }
 
@@ -181,3 +192,8 @@ function chosenAgent(request: StartConversationRequest): AnyAgent {
   if (request.agent_settings) return agentFromSettings(request.agent_settings)
   throw fault('invalid_request', 'One of agent, agent_settings and agent_profile_id is needed')
 }
+
+/** Those older than sandboxes are in the default one. */
+const placeOf = ({ sandbox }: ConversationRecord): string => sandbox ?? DEFAULT_SANDBOX
+const isWithin = (record: ConversationRecord, scope: string | undefined): boolean =>
+  scope === undefined || placeOf(record) === scope

@@ -19,10 +19,16 @@ export interface RunnerParts {
   log: Log
 }
 
+interface Run {
+  done: Promise<void>
+  again: boolean
+  interrupt: AbortController
+}
+
 /** One run a conversation. */
 export class Runner {
   readonly #parts: RunnerParts
-  readonly #running = new Map<string, { done: Promise<void>; again: boolean }>()
+  readonly #running = new Map<string, Run>()
   readonly #stop = new AbortController()
 
   constructor(parts: RunnerParts) {
@@ -43,20 +49,34 @@ export class Runner {
     else this.#begin(id)
   }
 
+  /** The conversations that are being worked on. */
+  going(): string[] {
+    return [...this.#running.keys()]
+  }
+
+  /** Waits until the step that is going has ended, and interrupts it when that takes longer. */
+  async rest(id: string, patience: number): Promise<void> {
+    const run = this.#running.get(id)
+    if (!run) return
+    const impatience = setTimeout(() => run.interrupt.abort(), patience)
+    await run.done
+    clearTimeout(impatience)
+  }
+
   async close(): Promise<void> {
     this.#stop.abort()
     await Promise.all(this.#running.values().map(({ done }) => done))
   }
 
   #begin(id: string): void {
-    const run = { done: Promise.resolve(), again: false }
+    const run = { done: Promise.resolve(), again: false, interrupt: new AbortController() }
     this.#running.set(id, run)
     run.done = this.#carryOut(id, run)
   }
 
-  async #carryOut(id: string, run: { again: boolean }): Promise<void> {
+  async #carryOut(id: string, run: Run): Promise<void> {
     const { journal, work, feed, snapshot, log } = this.#parts
-    const { signal } = this.#stop
+    const signal = AbortSignal.any([this.#stop.signal, run.interrupt.signal])
     try {
       do {
         run.again = false

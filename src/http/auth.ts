@@ -15,6 +15,8 @@ export interface Credentials {
   key: string | undefined
   authorization: string | undefined
   cookie: string | undefined
+  /** The cookie for the files of workspaces. */
+  workspaceCookie?: string | undefined
 }
 
 export interface Attempt extends Credentials {
@@ -22,19 +24,28 @@ export interface Attempt extends Credentials {
   loopback: boolean
 }
 
-/** How a caller got in. Only `key` may see or store secrets. */
-export type Standing = 'key' | 'local' | 'free'
+/** How a caller got in. Only `key` may see or store secrets; `sandbox` is confined to one; `workspace` only reads files. */
+export type Standing = 'key' | 'local' | 'sandbox' | 'workspace' | 'free'
 
 export class Auth {
   readonly mode: Mode
   readonly #keys: readonly Buffer[]
   readonly #session: string
+  readonly #workspace: string
+  readonly #sandboxOf: (key: string) => string | undefined
   #token: string | undefined
 
-  constructor(keys: readonly [string, ...string[]], mode: Mode) {
+  /** `sandboxOf` tells which sandbox a key opens that is none of these. */
+  constructor(
+    keys: readonly [string, ...string[]],
+    mode: Mode,
+    sandboxOf: (key: string) => string | undefined = () => undefined,
+  ) {
     this.mode = mode
+    this.#sandboxOf = sandboxOf
     this.#keys = keys.map(digest)
     this.#session = createHmac('sha256', keys[0]).update('session cookie').digest('base64url')
+    this.#workspace = createHmac('sha256', keys[0]).update('workspace cookie').digest('base64url')
   }
 
   /** Undefined: 401. A wrong key is refused even where none is needed. */
@@ -42,17 +53,41 @@ export class Auth {
     const given = givenKey(attempt)
     const own = attempt.verdict === 'own'
     if (access === 'free' && own) return 'free'
-    if (given !== undefined) return this.isKey(given) ? 'key' : undefined
+    if (given !== undefined) return this.isKey(given) ? 'key' : this.#confined(access, given, exposes)
+    if (access === 'workspace' && this.opensWorkspaces(attempt)) return 'workspace'
     if (!own) return undefined
     if (attempt.cookie !== undefined && same(attempt.cookie, this.#session)) return 'key'
-    const keyless = access === 'caller' || (access === 'expose' && !exposes)
+    const keyless = access === 'caller' || access === 'workspace' || (access === 'expose' && !exposes)
     return keyless && this.mode === 'local' && attempt.loopback ? 'local' : undefined
+  }
+
+  /** The sandbox that what a caller brought is the key of. */
+  scopeOf(credentials: Credentials): string | undefined {
+    const given = givenKey(credentials)
+    return given === undefined || this.isKey(given) ? undefined : this.#sandboxOf(given)
+  }
+
+  #confined(access: Access, given: string, exposes: boolean): Standing | undefined {
+    const opens =
+      access === 'caller' || access === 'workspace' || access === 'sandbox' || (access === 'expose' && !exposes)
+    return opens && this.#sandboxOf(given) !== undefined ? 'sandbox' : undefined
   }
 
   /** Compares with every key, each in constant time. */
   isKey(candidate: string): boolean {
     const hash = digest(candidate)
     return this.#keys.reduce((found, key) => timingSafeEqual(key, hash) || found, false)
+  }
+
+  /** The value of the cookie that reads workspaces, and does nothing else. */
+  get workspaceSession(): string {
+    return this.#workspace
+  }
+
+  opensWorkspaces(credentials: Credentials): boolean {
+    const { workspaceCookie } = credentials
+    if (givenKey(credentials) !== undefined || workspaceCookie === undefined) return false
+    return same(workspaceCookie, this.#workspace)
   }
 
   /** Makes the one-time token of a sign-in link; the last one made is the only one that works. */
@@ -75,6 +110,7 @@ export function credentialsOf({ headers }: IncomingMessage): Credentials {
     key: headers['x-session-api-key'] as string | undefined,
     authorization: headers.authorization,
     cookie: readCookie(headers.cookie, cookieName(headers.host)),
+    workspaceCookie: readCookie(headers.cookie, WORKSPACE_COOKIE),
   }
 }
 
@@ -92,6 +128,9 @@ export function givenKey({ key, authorization }: Credentials): string | undefine
 /** Cookies are shared by all ports of a host, so the name tells one server's from another's. */
 export const cookieName = (host: string | undefined): string =>
   `gantry_session_${/:(\d+)$/.exec(host ?? '')?.[1] ?? 'default'}`
+
+/** A name that clients of this interface know. */
+export const WORKSPACE_COOKIE = 'oh_workspace_session_key'
 
 export const isLoopback = (address: string | undefined): boolean =>
   address !== undefined && (address === '::1' || /^(::ffff:)?127\./.test(address))

@@ -6,7 +6,8 @@ type Headers = Record<string, string>
 export const corsHeaders = (origin: string): Headers => ({
   'Access-Control-Allow-Origin': origin,
   'Access-Control-Allow-Credentials': 'true',
-  'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, Allow',
+  'Access-Control-Expose-Headers':
+    'X-Request-Id, Retry-After, Allow, Content-Disposition, Content-Range, ETag, X-Archive-Base-Commit, X-Archive-Base-Ref',
   Vary: 'Origin',
 })
 

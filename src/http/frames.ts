@@ -1,12 +1,11 @@
 import type { EventRecord } from '../store/store.ts'
 
+type Told = Pick<EventRecord, 'id' | 'json'>
+
 export type Encoding = 'socket' | 'sse'
 
 /** How events look on each transport: a batch is one buffer, written once to every reader. */
-export const encoders: Record<
-  Encoding,
-  { events(records: readonly EventRecord[]): Buffer; passing(json: string): Buffer }
-> = {
+export const encoders: Record<Encoding, { events(records: readonly Told[]): Buffer; passing(json: string): Buffer }> = {
   socket: {
     events: records => textFrames(records.map(({ json }) => json)),
     passing: json => textFrames([json]),

@@ -3,6 +3,11 @@
 /** Requests without a larger need of their own: enough for any settings document. */
 export const BODY_BYTES = 1024 * 1024
 
+/** One uploaded file: it passes through without being kept, so this only protects the disk it goes to. */
+export const UPLOAD_BYTES = 1024 * 1024 * 1024
+/** What stands around the file in a form: headers, and fields that nobody asked for. */
+export const FORM_BYTES = 64 * 1024
+
 /** Levels of nesting in a body: far past any honest one, far short of what exhausts the stack of whoever walks it. */
 export const BODY_DEPTH = 200
 
@@ -23,6 +28,9 @@ export const ECHO_CHARACTERS = 500
 
 /** Readers of one conversation. Each costs a socket and a buffer; fifty times what people need. */
 export const READERS_PER_CONVERSATION = 1000
+
+/** Readers of the commands of one sandbox: as many as clients of the interface expect to fit. */
+export const BASH_READERS = 50
 
 /** Bytes a live reader may leave unread before it gets nothing more. */
 export const READER_BUFFER_BYTES = 4 * 1024 * 1024

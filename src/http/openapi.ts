@@ -60,10 +60,19 @@ function operation(operationId: string, spec: RouteSpec, mode: Mode, schemas: Sc
         content: { 'application/json': { schema: schemas.of(spec.body, 'input') } },
       },
     }),
+    ...(spec.upload && {
+      requestBody: { required: true, content: { 'multipart/form-data': { schema: formWith(spec.upload) } } },
+    }),
     responses: responses(spec, keyed, schemas),
     ...(keyed ? { security: KEY } : spec.access === 'expose' ? { security: [{}, ...KEY] } : {}),
   }
 }
+
+const formWith = (field: string): Json => ({
+  type: 'object',
+  required: [field],
+  properties: { [field]: { type: 'string', format: 'binary' } },
+})
 
 function parameters(spec: RouteSpec, schemas: Schemas): Json {
   const places = [
@@ -91,7 +100,7 @@ function responses(spec: RouteSpec, keyed: boolean, schemas: Schemas): Json {
       description: code.replaceAll('_', ' '),
       content: { 'application/json': { schema: schemas.of(ErrorBody, 'output') } },
     }
-  if (spec.params || spec.query || spec.headers || spec.body)
+  if (spec.params || spec.query || spec.headers || spec.body || spec.upload)
     result[422] ??= {
       description: 'Validation Error',
       content: { 'application/json': { schema: schemas.of(HTTPValidationError, 'output') } },

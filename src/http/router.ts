@@ -2,10 +2,12 @@
 export class Router<T> {
   readonly #root: Node<T> = { literals: new Map(), methods: new Map() }
 
-  add(method: string, path: string, value: T): void {
+  /** With `rest`, the last parameter takes all that is left of a path, slashes and nothing at all included. */
+  add(method: string, path: string, value: T, rest = false): void {
     let node = this.#root
     const names: string[] = []
-    for (const segment of path.split('/')) {
+    const segments = path.split('/')
+    for (const [i, segment] of segments.entries()) {
       const name = /^\{(\w+)\}$/.exec(segment)?.[1]
       if (name === undefined) {
         const next: Node<T> = node.literals.get(segment) ?? { literals: new Map(), methods: new Map() }
@@ -13,8 +15,9 @@ export class Router<T> {
         node = next
       } else {
         names.push(name)
-        node.parameter ??= { literals: new Map(), methods: new Map() }
-        node = node.parameter
+        const kind = rest && i === segments.length - 1 ? 'rest' : 'parameter'
+        node[kind] ??= { literals: new Map(), methods: new Map() }
+        node = node[kind]
       }
     }
     node.methods.set(method, { value, names })
@@ -35,6 +38,7 @@ export type Match<T> = { value: T; params: Record<string, string> } | { allowed:
 interface Node<T> {
   literals: Map<string, Node<T>>
   parameter?: Node<T>
+  rest?: Node<T>
   methods: Map<string, { value: T; names: string[] }>
 }
 
@@ -45,11 +49,16 @@ function find<T>(node: Node<T>, segments: string[], depth: number, values: strin
   const found = literal && find(literal, segments, depth + 1, values)
   if (found) return found
   const value = node.parameter && segment !== '' ? decode(segment) : undefined
-  if (value === undefined) return undefined
-  values.push(value)
-  const deeper = find(node.parameter!, segments, depth + 1, values)
-  if (!deeper) values.pop()
-  return deeper
+  if (value !== undefined) {
+    values.push(value)
+    const deeper = find(node.parameter!, segments, depth + 1, values)
+    if (deeper) return deeper
+    values.pop()
+  }
+  const rest = node.rest && decode(segments.slice(depth).join('/'))
+  if (rest === undefined) return undefined
+  values.push(rest)
+  return node.rest
 }
 
 function decode(segment: string): string | undefined {

@@ -10,7 +10,7 @@ import { corsHeaders, preflightHeaders } from './cors.ts'
 import { BODY_BYTES, REQUESTS_IN_FLIGHT } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import { judge, type OriginPolicy, provenanceOf } from './origin.ts'
-import { Plain, Reply, type Result, Streamed } from './reply.ts'
+import { Plain, Reply, type Result, SANDBOXED, Streamed } from './reply.ts'
 import { Router } from './router.ts'
 import { check, type Detail, Invalid, readQuery } from './validation.ts'
 
@@ -30,6 +30,7 @@ export interface Edge {
   origins: OriginPolicy
   log: Log
   metrics: Metrics
+  hasSandbox(id: string): boolean
   /** True once the server is on its way out: new work is refused. */
   draining(): boolean
 }
@@ -44,7 +45,7 @@ interface Answer {
   status: number
   headers: Record<string, string>
   body: string | Uint8Array | undefined
-  stream?: (out: ServerResponse) => void
+  stream?: Streamed
   errorId?: string
 }
 
@@ -65,7 +66,7 @@ export class HttpServer {
     for (const [name, spec] of Object.entries(routes)) {
       const handler = handlers[name] as Handler<RouteSpec> | undefined
       if (!handler) throw new Error(`The route ${name} has no handler`)
-      this.#router.add(spec.method, spec.path, { spec, handler })
+      this.#router.add(spec.method, spec.path, { spec, handler }, spec.rest)
     }
   }
 
@@ -81,7 +82,8 @@ export class HttpServer {
     answer.headers['X-Request-Id'] = id
     if (this.#edge.draining()) answer.headers.Connection = 'close'
     answer.headers['X-Content-Type-Options'] = 'nosniff'
-    answer.headers['X-Frame-Options'] = 'DENY'
+    // What is shut in a sandbox of its own may be framed: it cannot act as ours.
+    if (answer.headers['Content-Security-Policy'] !== SANDBOXED) answer.headers['X-Frame-Options'] = 'DENY'
     send(out, method, answer)
     const seconds = (performance.now() - started) / 1000
     const route = seen.route ?? 'unmatched'
@@ -102,17 +104,31 @@ export class HttpServer {
     method: string,
     seen: { route?: string; conversation?: string },
   ): Promise<Answer> {
-    const verdict = judge(provenanceOf(incoming), this.#edge.origins)
+    const verdict = this.#judge(incoming, method)
     if (typeof verdict === 'object') {
       if (verdict.refused === 'foreign_origin' && isVisit(incoming, method)) return wayIn()
       throw refusal(verdict.refused)
     }
-    const cors = verdict === 'foreign' ? corsHeaders(incoming.headers.origin!) : {}
+    const { origin } = incoming.headers
+    const cors = verdict === 'foreign' && origin !== undefined ? corsHeaders(origin) : {}
     if (method === 'OPTIONS' && verdict === 'foreign')
       return { status: 204, headers: { ...cors, ...preflightHeaders(incoming) }, body: undefined }
     const answer = await this.#route(incoming, method, verdict, seen).catch(error => this.#failure(error, seen.route))
     Object.assign(answer.headers, cors)
     return answer
+  }
+
+  /**
+   * Pictures and frames of a foreign page come without an origin, so that it cannot be asked for. They are let in to the files
+   * of a workspace, provided they bring the cookie for those: it was given to a page that had the key.
+   */
+  #judge(incoming: IncomingMessage, method: string): ReturnType<typeof judge> {
+    const verdict = judge(provenanceOf(incoming), this.#edge.origins)
+    if (typeof verdict !== 'object' || verdict.refused !== 'foreign_origin') return verdict
+    if (incoming.headers.origin !== undefined) return verdict
+    const match = this.#router.match(method, withoutSandbox(target(incoming).path).path)
+    const opens = 'value' in match && match.value.spec.access === 'workspace'
+    return opens && this.#edge.auth.opensWorkspaces(credentialsOf(incoming)) ? 'foreign' : verdict
   }
 
   async #route(
@@ -121,9 +137,10 @@ export class HttpServer {
     verdict: Verdict,
     seen: { route?: string; conversation?: string },
   ): Promise<Answer> {
-    const { path, search } = target(incoming)
+    const { path: whole, search } = target(incoming)
+    const { prefix, path, sandbox } = withoutSandbox(whole)
     const match = this.#router.match(method, path)
-    if (!('value' in match)) return this.#elsewhere(method, path, search, match.allowed)
+    if (!('value' in match)) return this.#elsewhere(method, prefix, path, search, match.allowed)
     const { spec, handler } = match.value
     seen.route = spec.path
     const conversation = canonicalUuid(match.params.conversation_id ?? '')
@@ -133,8 +150,9 @@ export class HttpServer {
       if (this.#inFlight > REQUESTS_IN_FLIGHT) throw fault('overloaded')
     }
     const standing = this.#admit(incoming, spec, verdict)
+    const scope = this.#scope(incoming, spec, sandbox)
     const input = await readInput(incoming, spec, match.params, search)
-    return toAnswer(spec, await handler(input as never, { standing, scope: undefined, incoming }))
+    return toAnswer(spec, await handler(input as never, { standing, scope, incoming }))
   }
 
   #admit(incoming: IncomingMessage, spec: RouteSpec, verdict: Verdict): Standing {
@@ -145,8 +163,22 @@ export class HttpServer {
     return standing
   }
 
+  /** What the caller is confined to, by the path or by the key: the same if by both. */
+  #scope(incoming: IncomingMessage, spec: RouteSpec, sandbox: string | undefined): string | undefined {
+    const own = this.#edge.auth.scopeOf(credentialsOf(incoming))
+    if (own !== undefined && sandbox !== undefined && own !== sandbox)
+      throw fault('forbidden', 'Session API key does not match sandbox')
+    const scope = sandbox ?? own
+    if (scope === undefined || spec.access === 'free') return scope
+    if (!this.#edge.hasSandbox(scope)) throw fault('sandbox_not_found')
+    if (spec.confined || spec.access === 'sandbox') return scope
+    throw sandbox === undefined
+      ? fault('forbidden', 'The key of a sandbox opens that sandbox alone')
+      : fault('not_found')
+  }
+
   /** Nothing there: perhaps it goes by the same name with or without a slash, or answers another method. */
-  #elsewhere(method: string, path: string, search: string, allowed: string[]): Answer {
+  #elsewhere(method: string, prefix: string, path: string, search: string, allowed: string[]): Answer {
     if (allowed.length > 0) {
       const methods = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed
       const answer = this.#failure(fault('method_not_allowed'))
@@ -155,7 +187,7 @@ export class HttpServer {
     }
     const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`
     if (!/^\/[^/]/.test(other) || !('value' in this.#router.match(method, other))) throw fault('not_found')
-    return { status: 307, headers: { Location: other + search }, body: undefined }
+    return { status: 307, headers: { Location: prefix + other + search }, body: undefined }
   }
 
   #failure(error: unknown, route?: string): Answer {
@@ -203,6 +235,14 @@ function target({ url = '/' }: IncomingMessage): { path: string; search: string 
   return cut < 0 ? { path: relative, search: '' } : { path: relative.slice(0, cut), search: relative.slice(cut) }
 }
 
+/** Everything about one sandbox is also served below its own path, as if it were a server. */
+export function withoutSandbox(path: string): { prefix: string; path: string; sandbox: string | undefined } {
+  const [prefix, sandbox] = /^\/sandboxes\/([a-z0-9]+)(?=\/)/.exec(path) ?? []
+  return prefix === undefined
+    ? { prefix: '', path, sandbox: undefined }
+    : { prefix, path: path.slice(prefix.length), sandbox }
+}
+
 async function readInput(
   incoming: IncomingMessage,
   spec: RouteSpec,
@@ -224,9 +264,11 @@ async function readInput(
 
 function toAnswer(spec: RouteSpec, result: unknown): Answer {
   if (result instanceof Plain)
-    return { status: 200, headers: { ...result.headers, 'Content-Type': result.type }, body: result.body }
-  if (result instanceof Streamed)
-    return { status: 200, headers: { 'Content-Type': result.type }, body: undefined, stream: result.open }
+    return { status: result.status, headers: { ...result.headers, 'Content-Type': result.type }, body: result.body }
+  if (result instanceof Streamed) {
+    const { status = 200, headers } = result.options
+    return { status, headers: { ...headers, 'Content-Type': result.type }, body: undefined, stream: result }
+  }
   const first = Number(Object.keys(spec.responses)[0])
   const { status, body, headers } = result instanceof Reply ? result : new Reply(first, result)
   const declared = spec.responses[status]
@@ -242,10 +284,12 @@ const json = (status: number, body: unknown): Answer => ({
 })
 
 function send(out: ServerResponse, method: string, { status, headers, body, stream }: Answer): void {
+  const wanted = !out.destroyed && method !== 'HEAD'
+  if (!wanted) stream?.options.abandon?.()
   if (out.destroyed) return
-  if (stream && method !== 'HEAD') {
-    out.writeHead(status, { ...headers, 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' })
-    stream(out)
+  if (stream && wanted) {
+    out.writeHead(status, { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no', ...headers })
+    stream.open(out)
     return
   }
   if (body !== undefined) headers['Content-Length'] = String(Buffer.byteLength(body))

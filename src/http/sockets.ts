@@ -4,31 +4,51 @@ import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import * as z from 'zod'
 import { Fault } from '../api/errors.ts'
-import { SocketMessage } from '../api/events.ts'
-import type { Conversations } from '../conversation/conversations.ts'
-import { unplaced } from '../conversation/draft.ts'
-import type { Events } from '../conversation/events.ts'
+import type { SocketSpec } from '../api/routes/sockets.ts'
 import type { Log } from '../lib/log.ts'
-import type { ConversationRecord } from '../store/store.ts'
 import type { Auth } from './auth.ts'
-import { type EventsQuery, type Handshake, shakeHands } from './handshake.ts'
+import { type Handshake, shakeHands } from './handshake.ts'
 import { READER_LINGER_MS, SOCKET_AUTH_MS, SOCKET_FRAME_BYTES, SOCKET_PING_MS } from './limits.ts'
 import { STATUS_CODES } from './node-http.ts'
 import type { OriginPolicy } from './origin.ts'
-import { drained, type Sink, type Streams } from './stream.ts'
+import { drained, type Sink } from './stream.ts'
 
 export interface SocketsParts {
   auth: Auth
   origins: OriginPolicy
-  conversations: Conversations
-  events: Events
-  streams: Streams
+  rooms: readonly Room[]
   log: Log
+}
+
+/** What one kind of socket leads to. */
+export interface Room {
+  spec: SocketSpec
+  /** Begins to tell, or closes the socket. Must not reject. */
+  enter(guest: Guest): Promise<void>
+  /** A frame that is JSON and no key. */
+  hear(guest: Guest, frame: unknown): Promise<void>
+  /** How it is said what was wrong with a frame. */
+  complaint(complaint: Complaint): unknown
+}
+
+/** One socket that was let in. `params` and `query` have been read by the room's own declaration. */
+export interface Guest {
+  socket: WebSocket
+  sink: Sink
+  /** The sandbox it is confined to. */
+  scope: string | undefined
+  params: Record<string, unknown>
+  query: Record<string, unknown>
+}
+
+export interface Complaint {
+  code: string
+  detail: string
 }
 
 const AuthFrame = z.strictObject({ type: z.literal('auth'), session_api_key: z.string().optional() })
 
-/** The WebSocket side of the server: `/sockets/events/{conversation_id}`. */
+/** The WebSocket side of the server. */
 export class Sockets {
   readonly #parts: SocketsParts
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: SOCKET_FRAME_BYTES, perMessageDeflate: false })
@@ -46,7 +66,7 @@ export class Sockets {
 
   /** Takes an upgrade request over from the HTTP server. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const handshake = shakeHands(request, this.#parts.auth, this.#parts.origins)
+    const handshake = shakeHands(request, this.#parts.rooms, this.#parts.auth, this.#parts.origins)
     if ('refused' in handshake) {
       // The HTTP server has let go of the stream: nobody else hears that the caller is gone, or closes its half.
       stream.on('error', () => stream.destroy()).once('finish', () => stream.destroy())
@@ -79,20 +99,22 @@ export class Sockets {
    * Frames of one socket are taken one at a time, in order: while one is being worked on the socket is not read.
    * Where nothing was brought with the handshake, the first must bring the key.
    */
-  #serve(socket: WebSocket, stream: Duplex, { id, query, admitted }: Exclude<Handshake, { refused: number }>): void {
+  #serve(socket: WebSocket, stream: Duplex, handshake: Exclude<Handshake<Room>, { refused: number }>): void {
+    const { room, params, query, admitted } = handshake
+    const guest: Guest = { socket, sink: socketSink(socket, stream), scope: undefined, params, query }
     let asking = admitted === 'ask'
     const refuse = () => socket.close(4001, 'Authentication failed')
     const patience = asking ? setTimeout(refuse, SOCKET_AUTH_MS) : undefined
     socket.once('close', () => clearTimeout(patience))
-    let turn = asking ? Promise.resolve() : this.#follow(socket, stream, id, query)
+    let turn = asking ? Promise.resolve() : room.enter(guest)
     const take = async (data: RawData) => {
       // Frames still arrive on a socket that was told to go, after a wrong key for one: they are not heard.
       if (socket.readyState !== socket.OPEN) return
-      if (!asking) return this.#hear(socket, id, data)
+      if (!asking) return this.#hear(room, guest, data)
       clearTimeout(patience)
       if (!this.#bringsKey(data)) return refuse()
       asking = false
-      await this.#follow(socket, stream, id, query)
+      await room.enter(guest)
     }
     socket.on('message', data => {
       socket.pause()
@@ -105,59 +127,22 @@ export class Sockets {
     return frame.success && this.#parts.auth.isKey(frame.data.session_api_key ?? '')
   }
 
-  async #follow(socket: WebSocket, stream: Duplex, id: string, query: EventsQuery): Promise<void> {
-    const { conversations, events, streams, log } = this.#parts
-    try {
-      const record = await conversations.record(id)
-      const after = await this.#cursor(record, query, events)
-      const stop = streams.follow(id, record.no, after, socketSink(socket, stream))
-      if (!stop) {
-        socket.close(1013, 'Too many connections for this conversation')
-        return
-      }
-      socket.once('close', stop)
-      // It may have gone while its place was looked up; then nobody says so again.
-      if (socket.readyState === socket.CLOSED) stop()
-      log.info('socket', { conversation: id, after: after.seq })
-    } catch (error) {
-      if (error instanceof Fault && error.code === 'conversation_not_found')
-        socket.close(4004, 'Conversation not found')
-      else if (error instanceof Fault && error.code === 'event_not_found') socket.close(4004, 'Event not found')
-      else {
-        log.error('socket', { conversation: id, error: String(error) })
-        socket.close(1011, 'Internal error')
-      }
-    }
-  }
-
-  async #cursor(record: ConversationRecord, query: EventsQuery, events: Events) {
-    if (query.after) return { seq: await events.positionOf(record, query.after), id: query.after }
-    const mode = query.resend_mode ?? (query.resend_all ? 'all' : undefined)
-    if (mode === 'all') return { seq: 0, id: undefined }
-    if (mode === 'since' && query.after_timestamp)
-      return { seq: await events.positionBefore(record, query.after_timestamp), id: undefined }
-    return { seq: record.head, id: undefined }
-  }
-
-  /** A message, as `POST …/events` with `run`. What is wrong with it is said on the same socket, which stays open. */
-  async #hear(socket: WebSocket, id: string, data: RawData): Promise<void> {
+  /** What is wrong with a frame is said on the same socket, which stays open. */
+  async #hear(room: Room, guest: Guest, data: RawData): Promise<void> {
     try {
       const frame = parse(data)
       if (frame === undefined) throw new SyntaxError('The frame is not JSON')
-      if (AuthFrame.safeParse(frame).success) return
-      const { role, content } = SocketMessage.parse(frame)
-      await this.#parts.conversations.send(id, { role, content, run: true })
+      if (!AuthFrame.safeParse(frame).success) await room.hear(guest, frame)
     } catch (error) {
-      const { code, detail } = this.#complaint(id, error)
-      socket.send(JSON.stringify(unplaced({ kind: 'ServerErrorEvent', source: 'environment', code, detail })))
+      guest.socket.send(JSON.stringify(room.complaint(this.#describe(error))))
     }
   }
 
-  #complaint(id: string, error: unknown): { code: string; detail: string } {
+  #describe(error: unknown): Complaint {
     if (error instanceof SyntaxError) return { code: 'JSONDecodeError', detail: error.message }
     if (error instanceof z.ZodError) return { code: 'ValidationError', detail: z.prettifyError(error) }
     if (error instanceof Fault) return { code: error.code, detail: error.message }
-    this.#parts.log.error('socket', { conversation: id, error: String(error) })
+    this.#parts.log.error('socket', { error: String(error) })
     return { code: 'InternalError', detail: 'The message could not be stored' }
   }
 

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { Event } from '../api/events.ts'
-import type { Feed, Listener } from '../conversation/feed.ts'
+import type { Listener } from '../conversation/feed.ts'
 import type { EventRecord } from '../store/store.ts'
 import { type Encoding, encoders } from './frames.ts'
 import { READER_BUFFER_BYTES, READER_LOW_BYTES, READER_PATIENCE_MS, READERS_PER_CONVERSATION } from './limits.ts'
@@ -28,16 +28,21 @@ export const drained = (stream: Writable): Promise<void> =>
     stream.on('drain', done).on('close', done)
   })
 
-/** What the streams need to know of conversations. */
+/** What a reader needs of an event. */
+export type Told = Pick<EventRecord, 'seq' | 'id' | 'json'>
+
+/** What the streams need to know of what is followed: conversations, or the commands of a sandbox. */
 export interface Source {
-  feed: Feed
+  feed: { listen(id: string, listener: Listener<Told>): () => void }
   /** Durable events after a position, oldest first: as many as a reader that is catching up may hold. */
-  eventsAfter(no: number, seq: number): Promise<EventRecord[]>
+  eventsAfter(log: { id: string; no: number }, seq: number): Promise<Told[]>
   /** The state as one event, as a new reader gets it. Undefined when the conversation is gone. */
-  snapshot(id: string): Promise<Event | undefined>
+  snapshot?(id: string): Promise<Event | undefined>
+  /** Readers that one log may have. */
+  readers?: number
 }
 
-/** All readers of all conversations. */
+/** All readers of all logs of a kind. */
 export class Streams {
   readonly #source: Source
   readonly #channels = new Map<string, Channel>()
@@ -70,7 +75,7 @@ export class Streams {
 }
 
 /** The readers of one conversation. What is told is encoded once, however many listen. */
-class Channel implements Listener {
+class Channel implements Listener<Told> {
   readonly #id: string
   readonly #source: Source
   readonly #readers = new Set<Reader>()
@@ -91,7 +96,7 @@ class Channel implements Listener {
   }
 
   add(no: number, after: { seq: number; id: string | undefined }, sink: Sink): (() => void) | undefined {
-    if (this.#readers.size >= READERS_PER_CONVERSATION) return undefined
+    if (this.#readers.size >= (this.#source.readers ?? READERS_PER_CONVERSATION)) return undefined
     const leave = () => {
       if (this.#readers.delete(reader) && this.#readers.size === 0) this.#end()
     }
@@ -101,7 +106,7 @@ class Channel implements Listener {
     return () => reader.stop()
   }
 
-  events(records: readonly EventRecord[]): void {
+  events(records: readonly Told[]): void {
     const chunks: Partial<Record<Encoding, Buffer>> = {}
     for (const reader of this.#readers) {
       const { encoding } = reader
@@ -167,7 +172,7 @@ class Reader {
     await this.#catchUp()
   }
 
-  offer(records: readonly EventRecord[], shared: () => Buffer): void {
+  offer(records: readonly Told[], shared: () => Buffer): void {
     if (!this.#live) {
       this.#missed = true
       return
@@ -223,12 +228,12 @@ class Reader {
   }
 
   async #catchUp(): Promise<void> {
-    const { source, no, sink } = this.#parts
+    const { source, id, no, sink } = this.#parts
     this.#live = false
     try {
       while (!this.#ended) {
         this.#missed = false
-        const page = await source.eventsAfter(no, this.#cursor)
+        const page = await source.eventsAfter({ id, no }, this.#cursor)
         if (this.#ended) return
         if (page.length > 0) {
           this.#send(page, encoders[this.encoding].events(page))
@@ -247,13 +252,15 @@ class Reader {
   }
 
   async #sendSnapshot(): Promise<void> {
-    const snapshot = await this.#parts.source.snapshot(this.#parts.id)
+    const { source, id } = this.#parts
+    if (!source.snapshot) return
+    const snapshot = await source.snapshot(id)
     if (this.#ended) return
     if (snapshot) this.#parts.sink.write(encoders[this.encoding].passing(JSON.stringify(snapshot)))
     else this.end(4004, 'Conversation not found')
   }
 
-  #send(records: readonly EventRecord[], chunk: Buffer): void {
+  #send(records: readonly Told[], chunk: Buffer): void {
     const last = records.at(-1)!
     this.#cursor = last.seq
     this.#lastId = last.id

@@ -13,6 +13,7 @@ export class Vault {
   readonly #sealKey: Buffer
   readonly #tokenSignKey: Buffer
   readonly #tokenCryptKey: Buffer
+  readonly #deriveKey: Buffer
 
   constructor(secretKey: string) {
     const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secretKey, 'gantry', purpose, 32))
@@ -20,6 +21,12 @@ export class Vault {
     const token = derive('token')
     this.#tokenSignKey = token.subarray(0, 16)
     this.#tokenCryptKey = token.subarray(16)
+    this.#deriveKey = derive('derive')
+  }
+
+  /** A credential for one purpose: always the same, and no way back. */
+  derive(purpose: string): string {
+    return createHmac('sha256', this.#deriveKey).update(purpose).digest('base64url')
   }
 
   seal(plain: string): string {

@@ -2,21 +2,20 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chown, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Duplex, Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fault } from '../api/errors.ts'
-import { baseEnv } from './environment.ts'
 import { bubblewrap } from './local/bubblewrap.ts'
 import type { Cgroups, Group } from './local/cgroup.ts'
-import { KILL_AFTER_MS, LISTENING_SHELL, launch, WAY_ENV } from './local/child.ts'
+import { WAY_ENV } from './local/child.ts'
+import { type Gate, Life } from './local/life.ts'
 import { diskUsage, foldersIn, memoryUsage, tail } from './local/measure.ts'
 import { seccompFilter } from './local/seccomp.ts'
-import { beneath, firstChild, holding, isHolding, signalAll, signalMarked, stateOf } from './local/tree.ts'
-import { furnish, HOME, type Mount, systemView, type User, viewOf } from './local/view.ts'
-import { FILTER_FD, type Holder, NAMESPACE_FD, type Walls } from './local/walls.ts'
+import { beneath, firstChild, holding, isHolding, signalAll, stateOf } from './local/tree.ts'
+import { furnish, type Mount, systemView, type User, viewOf } from './local/view.ts'
+import type { Holder, Walls } from './local/walls.ts'
 import { run } from './run.ts'
-import type { Backend, Command, Order, Process, Proof, Sandbox, Sight, Usage } from './sandbox.ts'
-import { becoming } from './shell.ts'
+import type { Backend, Order, Proof, Sandbox, Sight, Usage } from './sandbox.ts'
 
 export interface LocalOptions {
   /** Where the sandboxes' folders are. */
@@ -30,21 +29,17 @@ export interface LocalOptions {
   /** Whether the server is root. */
   privileged: boolean
   cgroups?: Cgroups | undefined
+  /** Where requests that leave a sandbox go; without it there is no way out. */
+  gate?: Gate | undefined
   /** Something ended without having been told to. */
   onEnd?: (id: string) => void
-}
-
-interface Life {
-  order: Order
-  holder: Holder
-  failure?: string
+  /** Something is missing that a person would want to know of. */
+  onTrouble?: (id: string, what: string) => void
 }
 
 /** A process that is in its groups, and then becomes its arguments. `$1` is where its id goes. */
 const HOLD = `echo $$ > "$1"; n=$2; shift 2
 while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@"`
-const WAY_IN = `ns=$1 filter=$2 n=$3; shift 3
-while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@" ${NAMESPACE_FD}<"$ns" ${FILTER_FD}<"$filter"`
 /** The first process inside: says that it is there, and reaps what others leave behind. */
 const INIT = 'echo up >&3; exec 3>&-; while :; do sleep 1000000 & wait $!; done'
 
@@ -52,13 +47,12 @@ const INIT = 'echo up >&3; exec 3>&-; while :; do sleep 1000000 & wait $!; done'
 export class LocalBackend implements Backend {
   readonly name = 'local'
   readonly #options: LocalOptions
-  readonly #filter: string
+  readonly #filter: string | undefined
   readonly #system: readonly Mount[]
   #walls: Walls
   readonly #lives = new Map<string, Life>()
-  #execs = 0
 
-  private constructor(options: LocalOptions, filter: string, system: readonly Mount[]) {
+  private constructor(options: LocalOptions, filter: string | undefined, system: readonly Mount[]) {
     this.#options = options
     this.#filter = filter
     this.#system = system
@@ -68,8 +62,8 @@ export class LocalBackend implements Backend {
   static async open(options: LocalOptions): Promise<LocalBackend> {
     for (const folder of [options.folder, options.shared]) await mkdir(folder, { recursive: true, mode: 0o700 })
     const program = seccompFilter(process.arch)
-    const filter = program ? join(options.shared, 'filter') : ''
-    if (program) await writeFile(filter, program)
+    const filter = program ? join(options.shared, 'filter') : undefined
+    if (program && filter) await writeFile(filter, program)
     return new LocalBackend(options, filter, await systemView(join(options.shared, 'etc'), options.user))
   }
 
@@ -95,16 +89,16 @@ export class LocalBackend implements Backend {
   async start(order: Order, signal?: AbortSignal): Promise<void> {
     const holder = await this.#holder(order.id)
     if (holder) {
-      this.#lives.set(order.id, { order, holder })
+      if (this.#lives.get(order.id)?.holder.outer !== holder.outer) this.#live(order, holder).open()
       return
     }
     const { child, log } = await this.#build(order)
     try {
       const holder = await this.#up(child, log, signal)
-      const life: Life = { order, holder }
-      this.#lives.set(order.id, life)
+      const life = this.#live(order, holder)
       child.once('exit', code => this.#ended(life, code, log))
       await this.#settle(order)
+      life.open()
     } catch (error) {
       await this.stop(order.id)
       throw error
@@ -128,6 +122,7 @@ export class LocalBackend implements Backend {
   }
 
   async stop(id: string): Promise<void> {
+    this.#lives.get(id)?.close()
     this.#lives.delete(id)
     const group = this.#group(id)
     const holder = await this.#holder(id)
@@ -174,13 +169,7 @@ export class LocalBackend implements Backend {
   sandbox(id: string): Sandbox {
     const life = this.#lives.get(id)
     if (!life || life.failure !== undefined) throw fault('sandbox_unavailable', id, 'not running')
-    return {
-      id,
-      home: HOME,
-      workingDir: life.order.workingDir,
-      exec: command => this.#exec(life, command),
-      connect: port => this.#connect(life, port),
-    }
+    return life
   }
 
   async logs(id: string): Promise<string> {
@@ -201,6 +190,20 @@ export class LocalBackend implements Backend {
   async close(): Promise<void> {
     await Promise.all([...this.#lives.keys()].map(id => this.stop(id)))
     await this.#options.cgroups?.close()
+  }
+
+  #live(order: Order, holder: Holder): Life {
+    const { user, privileged, gate, onTrouble = () => undefined } = this.#options
+    const earlier = this.#lives.get(order.id)
+    if (earlier?.holder.outer === holder.outer && earlier.failure === undefined) {
+      earlier.order = order
+      return earlier
+    }
+    earlier?.close()
+    const surroundings = { user, privileged, filter: this.#filter, gate, onTrouble }
+    const life = new Life(order, holder, this.#walls, this.#group(order.id), surroundings)
+    this.#lives.set(order.id, life)
+    return life
   }
 
   async #build(order: Order): Promise<{ child: ChildProcess; log: string }> {
@@ -253,48 +256,6 @@ export class LocalBackend implements Backend {
     if (this.#lives.get(life.order.id) !== life) return
     life.failure = `It ended with ${code}. ${await tail(log)}`
     this.#options.onEnd?.(life.order.id)
-  }
-
-  async #exec(life: Life, command: Command): Promise<Process> {
-    const { id, env, workingDir } = life.order
-    const { user, privileged } = this.#options
-    if (this.#lives.get(id) !== life) throw fault('sandbox_unavailable', id, 'not running')
-    this.#execs += 1
-    const exec = `${this.#execs}`
-    const script = becoming({
-      ...command,
-      cwd: command.cwd ?? workingDir,
-      env: {
-        ...baseEnv({ home: HOME, terminal: command.pty !== undefined }),
-        ...env,
-        ...command.env,
-        GANTRY_EXEC: exec,
-      },
-    })
-    const group = this.#group(id)
-    const own = await group?.command(exec)
-    const doors = own ? [...own.doors, ...group!.doors.slice(1)] : []
-    const namespace = `/proc/${life.holder.init}/ns/user`
-    const words = [namespace, this.#filter || '/dev/null', `${doors.length}`, ...doors]
-    const enter = this.#walls.enter(life.holder, user, privileged, this.#filter !== '')
-    const started = await launch(
-      {
-        argv: ['/bin/sh', '-c', WAY_IN, 'sh', ...words, ...enter, ...LISTENING_SHELL],
-        script,
-        signal: name => (own ? signalAll(() => own.pids(), name) : signalMarked(`GANTRY_EXEC=${exec}`, name)),
-        resize: async (terminal, { columns, rows }) => {
-          const argv = ['stty', '-F', terminal, 'cols', `${columns}`, 'rows', `${rows}`] as const
-          await (await this.#exec(life, { argv, timeoutMs: KILL_AFTER_MS })).exit
-        },
-      },
-      command,
-    )
-    started.exit.then(() => own?.remove())
-    return started
-  }
-
-  async #connect(_life: Life, port: number): Promise<Duplex> {
-    throw fault('port_closed', port)
   }
 
   /** The processes that keep it there, when they do. */

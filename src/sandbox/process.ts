@@ -35,9 +35,11 @@ export class ProcessBackend implements Backend {
       throw fault('sandbox_failed', `The working directory cannot be made: ${error.message}`)
     })
     this.#orders.set(order.id, order)
+    await this.resume(order.id)
   }
 
   async pause(id: string): Promise<void> {
+    if (!this.#orders.has(id)) return
     this.#paused.add(id)
     await signalMarked(mark(id), 'SIGSTOP')
   }
@@ -68,8 +70,7 @@ export class ProcessBackend implements Backend {
   }
 
   sandbox(id: string): Sandbox {
-    const order = this.#orders.get(id)
-    if (!order || this.#paused.has(id)) throw fault('sandbox_unavailable', id, order ? 'paused' : 'not running')
+    const order = this.#running(id)
     return {
       id,
       home: this.#home(id),
@@ -97,7 +98,7 @@ export class ProcessBackend implements Backend {
   }
 
   async #exec(order: Order, command: Command): Promise<Process> {
-    if (!this.#orders.has(order.id)) throw fault('sandbox_unavailable', order.id, 'not running')
+    this.#running(order.id)
     this.#execs += 1
     const exec = `${order.id}.${this.#execs}`
     const env = {
@@ -121,6 +122,12 @@ export class ProcessBackend implements Backend {
       },
       command,
     )
+  }
+
+  #running(id: string): Order {
+    const order = this.#orders.get(id)
+    if (!order || this.#paused.has(id)) throw fault('sandbox_unavailable', id, order ? 'paused' : 'not running')
+    return order
   }
 
   #home(id: string): string {

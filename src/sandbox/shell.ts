@@ -11,13 +11,15 @@ export interface Launch {
   cwd: string
   env: Readonly<Record<string, string>>
   pty?: Size
+  /** Words of a shell that limit it and what it starts. */
+  limits?: readonly string[]
 }
 
 /**
  * The words with which a shell becomes the command, from inside the sandbox: variables are set there and not on the way, where
  * `LD_PRELOAD` would act on the server's side of the wall and a secret would stand in a process list.
  */
-export function becoming({ argv, cwd, env, pty }: Launch): string {
+export function becoming({ argv, cwd, env, pty, limits = [] }: Launch): string {
   for (const word of [...argv, cwd, ...Object.values(env)])
     if (word.includes('\0')) throw fault('bad_request', 'A command cannot hold a NUL character')
   const strange = Object.keys(env).find(name => !NAME.test(name))
@@ -25,7 +27,7 @@ export function becoming({ argv, cwd, env, pty }: Launch): string {
   const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quote(value)}\n`)
   const missing = quote(`No such directory: ${cwd}`)
   const command = `exec ${argv.map(quote).join(' ')}`
-  return `${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
+  return `umask 022\n${[...limits, ''].join('\n')}${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
 ${pty ? inTerminal(command, pty) : `exec 4>&-\n${command}`}`
 }
 

@@ -57,6 +57,46 @@ const steps = [
     crc INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE bash_logs (
+    sandbox TEXT PRIMARY KEY,
+    head INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    characters INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE bash_events (
+    sandbox TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    command TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    running INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    characters INTEGER NOT NULL,
+    crc INTEGER NOT NULL,
+    json TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX bash_events_seq ON bash_events (sandbox, seq);
+  CREATE UNIQUE INDEX bash_events_id ON bash_events (id);
+  CREATE INDEX bash_events_command ON bash_events (command, seq);
+  CREATE INDEX bash_events_running ON bash_events (seq) WHERE running = 1;
+  `,
+  `
+  CREATE TABLE sandboxes (
+    id TEXT PRIMARY KEY,
+    created_at INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    crc INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  ALTER TABLE conversations ADD COLUMN sandbox TEXT;
+  CREATE INDEX conversations_sandbox_created ON conversations (sandbox, created_at, no);
+  CREATE INDEX conversations_sandbox_updated ON conversations (sandbox, updated_at, no);
+  `,
 ]
 
 export function migrate(db: DatabaseSync): void {

@@ -1,12 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Micros } from '../lib/time.ts'
+import { BashReads } from './bash-reads.ts'
 import { checksum, Statements, type Value } from './database.ts'
 import type {
+  BashQuery,
+  BashRecord,
   ConversationQuery,
   ConversationRecord,
   EventFilter,
   EventQuery,
   EventRecord,
+  SandboxRow,
   StoredDocument,
 } from './store.ts'
 
@@ -15,16 +19,18 @@ interface ConversationRow extends ConversationRecord {
 }
 
 const CONVERSATION = `no, id, created_at AS createdAt, updated_at AS updatedAt, status, title,
-  parent_id AS parentId, head, state, crc`
+  parent_id AS parentId, sandbox, head, state, crc`
 const EVENT = 'seq, id, kind, source, at, json, crc'
 type EventColumns = [number, string, string, string, Micros, string, number]
 
 /** The reading half of the embedded store. Async by the port's promise, though SQLite answers at once. */
 export class Reads {
   readonly #sql: Statements
+  readonly #bash: BashReads
 
   constructor(db: DatabaseSync) {
     this.#sql = new Statements(db)
+    this.#bash = new BashReads(this.#sql)
   }
 
   async conversations(ids: string[]): Promise<(ConversationRecord | undefined)[]> {
@@ -57,6 +63,10 @@ export class Reads {
       conditions.push('status = ?')
       values.push(query.status)
     }
+    if (query.sandbox) {
+      conditions.push('sandbox = ?')
+      values.push(query.sandbox)
+    }
     const from =
       query.from &&
       this.#sql.get<{ at: number; no: number }>(
@@ -75,10 +85,10 @@ export class Reads {
     return { items: rows.slice(0, query.limit).map(conversation), next: rows[query.limit]?.id }
   }
 
-  async countConversations(status?: string): Promise<number> {
-    return status
-      ? this.#count('SELECT count(*) AS n FROM conversations WHERE status = ?', status)
-      : this.#count('SELECT count(*) AS n FROM conversations')
+  async countConversations(filter: { status?: string; sandbox?: string } = {}): Promise<number> {
+    const entries = (['status', 'sandbox'] as const).filter(name => filter[name] !== undefined)
+    const conditions = where(entries.map(name => `${name} = ?`))
+    return this.#count(`SELECT count(*) AS n FROM conversations ${conditions}`, ...entries.map(name => filter[name]!))
   }
 
   async childrenOf(ids: string[]): Promise<Map<string, string[]>> {
@@ -144,6 +154,29 @@ export class Reads {
       else high = middle
     }
     return low
+  }
+
+  async sandboxes(): Promise<SandboxRow[]> {
+    const rows = this.#sql.all<SandboxRow & { crc: number }>(
+      'SELECT id, created_at AS createdAt, version, json, crc FROM sandboxes ORDER BY created_at, id',
+    )
+    return rows.map(({ crc, ...row }) => (checksum(row.json) === crc ? row : { ...row, damaged: true }))
+  }
+
+  async readBash(query: BashQuery): Promise<BashRecord[]> {
+    return this.#bash.read(query)
+  }
+
+  async bashById(sandbox: string, ids: string[]): Promise<(BashRecord | undefined)[]> {
+    return this.#bash.byId(sandbox, ids)
+  }
+
+  async bashHead(sandbox: string): Promise<number> {
+    return this.#bash.head(sandbox)
+  }
+
+  async runningBash(): Promise<BashRecord[]> {
+    return this.#bash.running()
   }
 
   async readDocument(name: string): Promise<StoredDocument> {

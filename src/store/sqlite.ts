@@ -4,7 +4,7 @@ import { fault } from '../api/errors.ts'
 import { openDatabase, type Synchronous } from './database.ts'
 import { migrate } from './migrations.ts'
 import { Reads } from './reads.ts'
-import type { Append, NewConversation, NewEvent, Store } from './store.ts'
+import type { Append, BashAppend, NewConversation, NewEvent, SandboxRow, Store } from './store.ts'
 import type { WriterData, WriterReply } from './writer.ts'
 import type { Write, WriteResult } from './writes.ts'
 
@@ -82,6 +82,22 @@ export class SqliteStore extends Reads implements Store {
 
   async writeDocument(name: string, json: string, version: number): Promise<void> {
     settled(await this.#write({ do: 'document', name, json, version }), `The document ${name}`)
+  }
+
+  async writeSandbox(row: SandboxRow): Promise<void> {
+    settled(await this.#write({ do: 'sandbox', row }), 'The sandbox')
+  }
+
+  async deleteSandbox(id: string): Promise<boolean> {
+    return (await this.#write({ do: 'delete-sandbox', id })) === true
+  }
+
+  async appendBash(append: BashAppend): Promise<number> {
+    return told(await this.#write({ do: 'bash', append }))
+  }
+
+  async clearBash(sandbox: string): Promise<number> {
+    return told(await this.#write({ do: 'clear-bash', sandbox }))
   }
 
   close(): Promise<void> {
@@ -163,6 +179,11 @@ export class SqliteStore extends Reads implements Store {
 
 function settled(result: WriteResult, what: string): boolean {
   if (result === 'conflict') throw fault('conflict', what)
+  return result === true
+}
+
+function told(result: WriteResult): number {
+  if (typeof result !== 'number') throw fault('conflict', 'The log of commands')
   return result
 }
 
@@ -180,5 +201,6 @@ function sizeOf(write: Write): number {
       : {}
   texts.push(state, ...Object.values(parts), ...events.flatMap(({ json, text = '' }) => [json, text]))
   if (write.do === 'document') texts.push(write.json)
+  if (write.do === 'bash') texts.push(...write.append.events.map(({ json }) => json))
   return texts.reduce((sum, text) => sum + text.length, 1)
 }

@@ -23,7 +23,7 @@ export interface Store {
   /** The named parts of each conversation, aligned with `nos`. */
   conversationParts(nos: number[], names: string[]): Promise<Record<string, string>[]>
   searchConversations(query: ConversationQuery): Promise<{ items: ConversationRecord[]; next: string | undefined }>
-  countConversations(status?: string): Promise<number>
+  countConversations(filter?: { status?: string; sandbox?: string }): Promise<number>
   /** By parent id. */
   childrenOf(ids: string[]): Promise<Map<string, string[]>>
 
@@ -35,12 +35,41 @@ export interface Store {
   /** The position of the first event at or after this time: `head + 1` when there is none. */
   positionAt(no: number, at: Micros): Promise<number>
 
+  /** Appends to the log of a sandbox's commands, and lets go of the oldest beyond what is kept. The last one's position. */
+  appendBash(append: BashAppend): Promise<number>
+  /** In log order, or newest first with `backward`. */
+  readBash(query: BashQuery): Promise<BashRecord[]>
+  /** Aligned with `ids`. */
+  bashById(sandbox: string, ids: string[]): Promise<(BashRecord | undefined)[]>
+  /** The position of the last event that ever was; 0 before the first. */
+  bashHead(sandbox: string): Promise<number>
+  /** Of all sandboxes, the commands whose last output has not come. */
+  runningBash(): Promise<BashRecord[]>
+  /** Removes the events of commands that have ended, and tells how many they were. */
+  clearBash(sandbox: string): Promise<number>
+
   /** Small named values: settings, secrets. Version 0 means that there is none yet. */
   readDocument(name: string): Promise<StoredDocument>
   /** `conflict` unless the stored version is still `version`. */
   writeDocument(name: string, json: string, version: number): Promise<void>
 
+  /** All there are, oldest first: they are few beside conversations, and each is a machine. */
+  sandboxes(): Promise<SandboxRow[]>
+  /** `conflict` unless the stored version is still that of the row; version 0 means that there is none yet. */
+  writeSandbox(row: SandboxRow): Promise<void>
+  /** False when there was none. */
+  deleteSandbox(id: string): Promise<boolean>
+
   close(): Promise<void>
+}
+
+export interface SandboxRow {
+  id: string
+  createdAt: Micros
+  version: number
+  json: string
+  /** The record did not survive on disk: `json` is not to be trusted. */
+  damaged?: true
 }
 
 export interface StoredDocument {
@@ -82,6 +111,8 @@ export interface NewConversation extends Folded {
   createdAt: Micros
   title: string | null
   parentId: string | null
+  /** Where its hands are. Null in those older than sandboxes: the default one. */
+  sandbox: string | null
   /** Named JSON parts: what was ordered, kept apart so that a list need not read what it does not show. */
   parts: Record<string, string>
 }
@@ -93,6 +124,7 @@ export interface ConversationRecord extends Folded {
   createdAt: Micros
   title: string | null
   parentId: string | null
+  sandbox: string | null
   /** `state` did not survive on disk and must be folded again from the log. */
   damaged?: true
 }
@@ -108,11 +140,60 @@ export interface Append extends Folded {
   parts?: Record<string, string>
 }
 
+export interface NewBashEvent {
+  id: string
+  kind: 'BashCommand' | 'BashOutput'
+  /** The id of the command; its own, for a command. */
+  command: string
+  /** Its place among the outputs of its command; -1 for the command itself. */
+  order: number
+  at: Micros
+  /** As it goes over the wire, null fields included. */
+  json: string
+  /** The last output: its command is over. */
+  last?: true
+}
+
+export interface BashRecord extends Omit<NewBashEvent, 'last'> {
+  sandbox: string
+  /** Position in the sandbox's log. Increases, and is never used again; what was let go of leaves gaps. */
+  seq: number
+  last: boolean
+  /** The record did not survive on disk: `json` is not to be trusted. */
+  damaged?: true
+}
+
+export interface BashAppend {
+  sandbox: string
+  events: NewBashEvent[]
+  /** What the log may hold afterwards. Commands that run stay in any case. */
+  keep: { events: number; characters: number; since: Micros }
+}
+
+export interface BashQuery {
+  sandbox: string
+  /** Positions, inclusive. */
+  from?: number
+  to?: number
+  kind?: string
+  command?: string
+  /** Outputs with a higher place, and commands. */
+  afterOrder?: number
+  /** Times, the second one exclusive. */
+  since?: Micros
+  until?: Micros
+  limit: number
+  /** Stop once the events read so far are this long: at least one is read, however long. */
+  characters?: number
+  backward?: boolean
+}
+
 export interface ConversationQuery {
   order: 'created' | 'updated'
   descending: boolean
   limit: number
   status?: string
+  sandbox?: string
   /** The id of the first conversation of the page; an unknown one starts from the beginning. */
   from?: string
 }

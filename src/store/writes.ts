@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { BashWrites } from './bash-writes.ts'
 import { checksum, Statements } from './database.ts'
-import type { Append, NewConversation, NewEvent } from './store.ts'
+import type { Append, BashAppend, NewConversation, NewEvent, SandboxRow } from './store.ts'
 
 /** What the writer can be asked to do. Plain data: it travels to the writer's thread. */
 export type Write =
@@ -10,9 +11,16 @@ export type Write =
   | { do: 'purge' }
   | { do: 'probe' }
   | { do: 'document'; name: string; json: string; version: number }
+  | { do: 'sandbox'; row: SandboxRow }
+  | { do: 'delete-sandbox'; id: string }
+  | { do: 'bash'; append: BashAppend }
+  | { do: 'clear-bash'; sandbox: string }
 
-/** `false`: it exists already, or there was nothing; `conflict`: somebody was faster. Neither has written anything. */
-export type WriteResult = boolean | 'conflict'
+/**
+ * `false`: it exists already, or there was nothing; `conflict`: somebody was faster. Neither has written anything.
+ * A number is what the write was asked to tell.
+ */
+export type WriteResult = boolean | number | 'conflict'
 
 /** Events removed in one transaction when a deleted conversation is purged: short enough to go unnoticed. */
 const PURGE_EVENTS = 500
@@ -20,9 +28,11 @@ const PURGE_EVENTS = 500
 /** Carries out writes on one connection, each inside the transaction that the caller has open. */
 export class Writes {
   readonly #sql: Statements
+  readonly #bash: BashWrites
 
   constructor(db: DatabaseSync) {
     this.#sql = new Statements(db)
+    this.#bash = new BashWrites(this.#sql)
   }
 
   apply(write: Write): WriteResult {
@@ -39,14 +49,22 @@ export class Writes {
         return this.#probe()
       case 'document':
         return this.#document(write.name, write.json, write.version)
+      case 'sandbox':
+        return this.#sandbox(write.row)
+      case 'delete-sandbox':
+        return this.#sql.run('DELETE FROM sandboxes WHERE id = ?', write.id) === 1
+      case 'bash':
+        return this.#bash.append(write.append)
+      case 'clear-bash':
+        return this.#bash.clear(write.sandbox)
     }
   }
 
   #create(c: NewConversation, events: NewEvent[]): WriteResult {
     const row = this.#sql.get<{ no: number }>(
-      `INSERT INTO conversations (id, created_at, updated_at, status, title, parent_id, head, state, crc)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING no`,
-      ...[c.id, c.createdAt, c.updatedAt, c.status, c.title, c.parentId, c.head, c.state, checksum(c.state)],
+      `INSERT INTO conversations (id, created_at, updated_at, status, title, parent_id, sandbox, head, state, crc)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING no`,
+      ...[c.id, c.createdAt, c.updatedAt, c.status, c.title, c.parentId, c.sandbox, c.head, c.state, checksum(c.state)],
     )
     if (!row) return false
     this.#putParts(row.no, c.parts)
@@ -107,6 +125,20 @@ export class Writes {
         : this.#sql.run(
             'UPDATE documents SET version = version + 1, json = ?, crc = ? WHERE name = ? AND version = ?',
             ...[json, checksum(json), name, version],
+          )
+    return written === 1 || 'conflict'
+  }
+
+  #sandbox({ id, createdAt, version, json }: SandboxRow): WriteResult {
+    const written =
+      version === 0
+        ? this.#sql.run(
+            'INSERT INTO sandboxes (id, created_at, version, json, crc) VALUES (?, ?, 1, ?, ?) ON CONFLICT DO NOTHING',
+            ...[id, createdAt, json, checksum(json)],
+          )
+        : this.#sql.run(
+            'UPDATE sandboxes SET version = version + 1, json = ?, crc = ? WHERE id = ? AND version = ?',
+            ...[json, checksum(json), id, version],
           )
     return written === 1 || 'conflict'
   }

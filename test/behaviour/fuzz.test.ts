@@ -49,7 +49,7 @@ function aRequest(name: string): { url: string; init: RequestInit } {
     else if (place === 'query' && (required || random.next() < 0.5))
       for (const item of Array.isArray(value) ? value : [text]) query.append(parameter, String(item).toWellFormed())
   }
-  const schema = operation.requestBody?.content['application/json'].schema
+  const schema = operation.requestBody?.content['application/json']?.schema
   const body =
     schema && spec.method !== 'GET' ? (name === 'startConversation' ? nearlyAnOrder() : aBody(schema)) : undefined
   const type = random.next() < 0.97 ? 'application/json' : random.pick(['text/plain', 'application/xml', ''])

@@ -206,6 +206,7 @@ async function edgeOfSpies(mode: Mode) {
     origins: originPolicy([], []),
     log: makeLog('error', line => assert.fail(line)),
     metrics: new Metrics(),
+    hasSandbox: () => false,
     draining: () => false,
   })
   const spies = table.map(([name]) => [

@@ -186,6 +186,7 @@ describe('a fault of ours', () => {
         origins: originPolicy([], []),
         log: makeLog('info', line => lines.push(line)),
         metrics: new Metrics(),
+        hasSandbox: () => false,
         draining: () => false,
       })
       http.serve({ health: routes.health }, { health: () => Promise.reject(error) })

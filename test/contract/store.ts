@@ -42,6 +42,7 @@ const aConversation = (more: Partial<NewConversation> = {}): NewConversation => 
   status: 'idle',
   title: null,
   parentId: null,
+  sandbox: null,
   head: 0,
   state: '{}',
   parts: {},
@@ -319,7 +320,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
               }
         for (const status of [...statuses, 'paused'])
           assert.equal(
-            await store.countConversations(status),
+            await store.countConversations({ status }),
             made.filter(conversation => conversation.status === status).length,
           )
         assert.equal(await store.countConversations(), 25)
@@ -511,7 +512,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
       const { items } = await store.searchConversations({ order: 'created', descending: false, limit: 9 })
       assert.deepEqual(items, [parent, kept])
       assert.equal(await store.countConversations(), 2)
-      assert.equal(await store.countConversations('error'), 0)
+      assert.equal(await store.countConversations({ status: 'error' }), 0)
       assert.deepEqual(await store.childrenOf([parent.id]), new Map())
       await assert.rejects(store.append(appending(gone, someEvents(1, 50))), conflict)
       assert.equal(await store.deleteConversation(gone.id), false)

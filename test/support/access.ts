@@ -1,11 +1,13 @@
 import type { Access, RouteSpec } from '../../src/api/route.ts'
+import { Auth } from '../../src/http/auth.ts'
 import { newId } from '../../src/lib/id.ts'
 import { type Exchange, exchange, exchangeJson } from './exchange.ts'
 import { TestServer } from './server.ts'
 
 export type Mode = 'local' | 'key'
-export type Brings = 'nothing' | 'wrong' | 'cookie' | 'key'
-export type From = 'own' | 'foreign' | 'refused' | 'malformed'
+export type Brings = 'nothing' | 'wrong' | 'workspace' | 'cookie' | 'key'
+/** `element`: a picture or frame of another page, which does not say of which. */
+export type From = 'own' | 'foreign' | 'element' | 'refused' | 'malformed'
 /** `in`: let through, whatever becomes of it then. */
 export type Outcome = 'in' | 400 | 401 | 403
 
@@ -15,9 +17,9 @@ export const KEY = 'a-session-key-for-the-tests-0123456789'
 export const startIn = (mode: Mode): Promise<TestServer> =>
   TestServer.start(mode === 'key' ? { env: { SESSION_API_KEY: KEY } } : {})
 
-const ANYTHING: readonly Brings[] = ['nothing', 'wrong', 'cookie', 'key']
+const ANYTHING: readonly Brings[] = ['nothing', 'wrong', 'workspace', 'cookie', 'key']
 const CREDENTIAL: readonly Brings[] = ['cookie', 'key']
-const OPTIONAL: readonly Brings[] = ['nothing', ...CREDENTIAL]
+const OPTIONAL: readonly Brings[] = ['nothing', 'workspace', ...CREDENTIAL]
 
 /** What opens a route for a caller that is no page, or one of our own pages. */
 const OPENS: Record<Access, Record<Mode, readonly Brings[]>> = {
@@ -25,6 +27,8 @@ const OPENS: Record<Access, Record<Mode, readonly Brings[]>> = {
   caller: { local: OPTIONAL, key: CREDENTIAL },
   key: { local: CREDENTIAL, key: CREDENTIAL },
   expose: { local: OPTIONAL, key: CREDENTIAL },
+  sandbox: { local: CREDENTIAL, key: CREDENTIAL },
+  workspace: { local: OPTIONAL, key: ['workspace', ...CREDENTIAL] },
 }
 
 /** The rules of who may speak, once. Throws for an access rule it does not know. */
@@ -33,7 +37,9 @@ export function expected(access: string, mode: Mode, brings: Brings, from: From)
   if (!opens) throw new Error(`The test has no rule for the access "${access}"`)
   if (from === 'malformed') return 400
   if (from === 'refused') return 403
-  if (from === 'foreign') return brings === 'key' ? 'in' : 401
+  const reads = access === 'workspace' && brings === 'workspace'
+  if (from === 'element') return reads ? 'in' : 403
+  if (from === 'foreign') return brings === 'key' || reads ? 'in' : 401
   return opens.includes(brings) ? 'in' : 401
 }
 
@@ -52,6 +58,8 @@ export interface Case {
 /** Every way to bring, or not to bring, a credential over HTTP. */
 export function credentials({ url, key }: Place, cookie: string): (Case & { brings: Brings })[] {
   const name = `gantry_session_${new URL(url).port}`
+  const reading = new Auth([key], 'key').workspaceSession
+  const workspace = (value: string) => ({ Cookie: `oh_workspace_session_key=${value}` })
   return [
     { name: 'nothing', brings: 'nothing', headers: {} },
     { name: 'an empty key', brings: 'nothing', headers: { 'X-Session-API-Key': '' } },
@@ -62,6 +70,15 @@ export function credentials({ url, key }: Place, cookie: string): (Case & { brin
     { name: 'a wrong bearer', brings: 'wrong', headers: { Authorization: `Bearer ${key.slice(1)}` } },
     { name: 'the key as bearer', brings: 'key', headers: { Authorization: `Bearer ${key}` } },
     { name: 'the cookie', brings: 'cookie', headers: { Cookie: `${name}=${cookie}` } },
+    { name: 'the workspace cookie', brings: 'workspace', headers: workspace(reading) },
+    { name: 'a wrong workspace cookie', brings: 'nothing', headers: workspace(cookie) },
+    { name: 'the key as workspace cookie', brings: 'nothing', headers: workspace(key) },
+    { name: 'the workspace cookie as cookie', brings: 'nothing', headers: { Cookie: `${name}=${reading}` } },
+    {
+      name: 'the workspace cookie and a wrong key',
+      brings: 'wrong',
+      headers: { ...workspace(reading), 'X-Session-API-Key': 'wrong' },
+    },
     { name: 'a wrong cookie', brings: 'nothing', headers: { Cookie: `${name}=${cookie.slice(1)}` } },
     { name: 'the key as cookie', brings: 'nothing', headers: { Cookie: `${name}=${key}` } },
     { name: "another port's cookie", brings: 'nothing', headers: { Cookie: `gantry_session_1=${cookie}` } },
@@ -93,8 +110,8 @@ export function provenances({ url }: { url: string }): (Case & { from: From })[]
     { name: 'look-alike page', from: 'refused', headers: { Origin: 'http://localhost.evil.example' } },
     { name: 'page in a foreign user part', from: 'refused', headers: { Origin: 'http://localhost@evil.example' } },
     { name: 'null origin', from: 'refused', headers: { Origin: 'null' } },
-    { name: 'cross-site, no Origin', from: 'refused', headers: site('cross-site') },
-    { name: 'same-site, no Origin', from: 'refused', headers: site('same-site') },
+    { name: 'cross-site, no Origin', from: 'element', headers: site('cross-site') },
+    { name: 'same-site, no Origin', from: 'element', headers: site('same-site') },
     { name: 'rebound name', from: 'refused', headers: { Host: 'evil.example' } },
     {
       name: 'own page of a rebound name',

@@ -8,7 +8,7 @@ export interface SocketSpec {
   path: RegExp
   access: Access
   params: z.ZodObject
-  query: z.ZodObject
+  query: z.ZodObject<{ session_api_key: z.ZodOptional<z.ZodString> }>
 }
 
 export const eventsSocket = {
@@ -26,4 +26,16 @@ export const eventsSocket = {
   }),
 } satisfies SocketSpec
 
-export const sockets = { events: eventsSocket }
+export const bashSocket = {
+  path: /^\/sockets\/bash-events$/,
+  access: 'caller',
+  params: z.object({}),
+  query: z.object({
+    session_api_key: z.string().optional(),
+    /** What to replay: everything that is remembered, or nothing. */
+    resend_mode: z.enum(['all']).optional(),
+    resend_all: z.boolean().default(false),
+  }),
+} satisfies SocketSpec
+
+export const sockets = { events: eventsSocket, bash: bashSocket }

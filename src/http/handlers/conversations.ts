@@ -11,10 +11,10 @@ export const conversationHandlers = (
   startConversation: async ({ body, query }, call) => {
     const isKey = (candidate: string | undefined) =>
       call.standing === 'key' || (candidate !== undefined && auth.isKey(candidate))
-    const { info, created } = await conversations.start(body, isKey, query.include_skills)
+    const { info, created } = await conversations.start(body, isKey, query.include_skills, call.scope)
     return new Reply(created ? 201 : 200, info)
   },
-  searchConversations: ({ query }) => {
+  searchConversations: ({ query }, { scope }) => {
     const { page_id, limit, status, sort_order, include_skills } = query
     return conversations.search(
       {
@@ -23,22 +23,27 @@ export const conversationHandlers = (
         limit,
         pageId: page_id,
         ...(status && { status }),
+        ...(scope && { sandbox: scope }),
       },
       include_skills,
     )
   },
-  countConversations: ({ query }) => conversations.count(query.status ?? undefined),
-  batchConversations: ({ query }) => conversations.batch(query.ids, query.include_skills),
-  getConversation: ({ params, query }) => conversations.get(params.conversation_id, query.include_skills),
-  updateConversation: async ({ params, body }) => {
+  countConversations: ({ query }, { scope }) => conversations.count(query.status ?? undefined, scope),
+  batchConversations: ({ query }, { scope }) => conversations.batch(query.ids, query.include_skills, scope),
+  getConversation: ({ params, query }, { scope }) =>
+    conversations.get(params.conversation_id, query.include_skills, scope),
+  updateConversation: async ({ params, body }, { scope }) => {
+    await conversations.record(params.conversation_id, scope)
     await conversations.describe(params.conversation_id, body)
     return { success: true }
   },
-  deleteConversation: async ({ params }) => {
+  deleteConversation: async ({ params }, { scope }) => {
+    await conversations.record(params.conversation_id, scope)
     await conversations.delete(params.conversation_id)
     return { success: true }
   },
-  runConversation: async ({ params }) => {
+  runConversation: async ({ params }, { scope }) => {
+    await conversations.record(params.conversation_id, scope)
     await conversations.run(params.conversation_id)
     return { success: true }
   },

@@ -27,6 +27,7 @@ export const KILL_AFTER_MS = 1_000
 /** Starts a command through a chain of programs, and follows it to its end. */
 export async function launch(chain: Chain, command: Command): Promise<Process> {
   const { stdin, pty, signal } = command
+  signal?.throwIfAborted()
   const child = spawn(chain.argv[0], chain.argv.slice(1), {
     cwd: '/',
     env: WAY_ENV,
@@ -39,7 +40,6 @@ export async function launch(chain: Chain, command: Command): Promise<Process> {
   orders.end(chain.script)
   const terminal = pty ? nameFrom(side) : undefined
   side.resume()
-  signal?.throwIfAborted()
   return {
     stdin: (child.stdin as Writable | null) ?? undefined,
     stdout: child.stdout as Readable,

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fault } from '../../api/errors.ts'
 import type { Grant } from '../sandbox.ts'
@@ -50,7 +50,7 @@ const HIDDEN = ['/proc/sysrq-trigger', '/proc/keys', '/proc/key-users', '/proc/k
 
 /** The part of the view that all sandboxes of a server share. `etc` is a folder of the server's that becomes `/etc`. */
 export async function systemView(etc: string, user: User): Promise<Mount[]> {
-  await mkdir(etc, { recursive: true, mode: 0o755 })
+  await folder(etc)
   const files = {
     passwd: `${account('gantry', user.uid, user.gid)}${user.uid === 0 ? '' : account('root', 0, 0)}${account('nobody', 65534, 65534)}`,
     group: `gantry:x:${user.gid}:\n${user.gid === 0 ? '' : 'root:x:0:\n'}nogroup:x:65534:\n`,
@@ -59,7 +59,7 @@ export async function systemView(etc: string, user: User): Promise<Mount[]> {
     'resolv.conf': '# Names are resolved by the proxy.\n',
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
   }
-  for (const [name, content] of Object.entries(files)) await writeFile(join(etc, name), content)
+  for (const [name, content] of Object.entries(files)) await file(join(etc, name), content)
   const mounts: Mount[] = []
   const readOnly = (source: string, target = source) => mounts.push({ kind: 'read-only', source, target })
   for (const folder of SYSTEM) if (await exists(folder)) readOnly(folder)
@@ -79,8 +79,8 @@ async function spotInEtc(etc: string, name: string): Promise<boolean> {
   const there = await lstat(source).catch(() => undefined)
   await rm(spot, { recursive: true, force: true })
   if (there?.isSymbolicLink()) await symlink(await readlink(source), spot)
-  else if (there?.isDirectory()) await mkdir(spot)
-  else if (there) await writeFile(spot, '')
+  else if (there?.isDirectory()) await folder(spot)
+  else if (there) await file(spot, '')
   return there !== undefined && !there.isSymbolicLink()
 }
 
@@ -88,10 +88,10 @@ async function spotInEtc(etc: string, name: string): Promise<boolean> {
 export async function furnish(root: string, own: Own): Promise<void> {
   // Last comes what says that all is there.
   if (await exists(join(root, 'workspace'))) return
-  for (const folder of POINTS) await mkdir(join(root, folder), { recursive: true, mode: 0o755 })
-  for (const folder of [...FOLDERS.filter(folder => folder !== '/workspace'), '', '/workspace']) {
-    await mkdir(join(root, folder), { recursive: true, mode: 0o755 })
-    await own(join(root, folder))
+  for (const point of POINTS) await folder(join(root, point))
+  for (const name of [...FOLDERS.filter(name => name !== '/workspace'), '', '/workspace']) {
+    await folder(join(root, name), name.endsWith('/tmp') ? 0o1777 : 0o755)
+    await own(join(root, name))
   }
 }
 
@@ -130,8 +130,19 @@ async function spotFor(root: string, path: string, own: Own): Promise<void> {
   const there = await lstat(spot).catch(() => undefined)
   if (there?.isDirectory()) return
   if (there) throw fault('sandbox_failed', `The sandbox has something else where ${path} belongs`)
-  await mkdir(spot)
+  await folder(spot)
   await own(spot)
+}
+
+/** The server's own files are nobody else's (umask): what a sandbox is to see must say so. */
+async function folder(path: string, mode = 0o755): Promise<void> {
+  await mkdir(path, { recursive: true })
+  await chmod(path, mode)
+}
+
+async function file(path: string, content: string): Promise<void> {
+  await writeFile(path, content)
+  await chmod(path, 0o644)
 }
 
 const account = (name: string, uid: number, gid: number): string =>

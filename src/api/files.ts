@@ -1,0 +1,25 @@
+import * as z from 'zod'
+import { orNull } from './common.ts'
+
+export const FileBrowserEntry = z.object({ label: z.string(), path: z.string() }).meta({ id: 'FileBrowserEntry' })
+export type FileBrowserEntry = z.output<typeof FileBrowserEntry>
+
+export const HomeResponse = z
+  .object({
+    home: z.string(),
+    favorites: z.array(FileBrowserEntry).default([]),
+    locations: z.array(FileBrowserEntry).default([]),
+  })
+  .meta({ id: 'HomeResponse' })
+export type HomeResponse = z.output<typeof HomeResponse>
+
+export const SubdirectoryEntry = z.object({ name: z.string(), path: z.string() }).meta({ id: 'SubdirectoryEntry' })
+export type SubdirectoryEntry = z.output<typeof SubdirectoryEntry>
+
+export const SubdirectoryPage = z
+  .object({ items: z.array(SubdirectoryEntry), next_page_id: orNull(z.string()) })
+  .meta({ id: 'SubdirectoryPage' })
+export type SubdirectoryPage = z.output<typeof SubdirectoryPage>
+
+export const ArchiveFormat = z.enum(['git-delta', 'tar.gz'])
+export type ArchiveFormat = z.output<typeof ArchiveFormat>

@@ -1,0 +1,30 @@
+import type { SendHandle } from 'node:child_process'
+import { connect, createServer } from 'node:net'
+
+/**
+ * Runs inside a sandbox's network and nowhere else: makes sockets there and hands them to the server, which alone talks over them.
+ * It reads and writes nothing itself. It ends when it is let go.
+ */
+export type Request = { listen: number } | { connect: number; ticket: number }
+export type Answer = { listening: true } | { ticket: number } | { failed: string; ticket?: number }
+
+const answer = (message: Answer, handle?: SendHandle) => process.send?.(message, handle, { keepOpen: false })
+
+process.on('message', (request: Request) => {
+  if ('listen' in request) {
+    const server = createServer()
+    server.once('error', error => answer({ failed: error.message }))
+    server.listen(request.listen, '127.0.0.1', () => {
+      answer({ listening: true }, server)
+      server.close()
+    })
+    return
+  }
+  const { ticket } = request
+  const socket = connect({ port: request.connect, host: '127.0.0.1', allowHalfOpen: true })
+  // What comes before the server has the socket must wait in the kernel.
+  socket.pause()
+  socket.once('error', error => answer({ failed: error.message, ticket }))
+  socket.once('connect', () => answer({ ticket }, socket))
+})
+process.on('disconnect', () => process.disconnect?.())
