@@ -42,6 +42,7 @@ import { Metrics } from './http/metrics.ts'
 import { createServer } from './http/node-http.ts'
 import { openapi } from './http/openapi.ts'
 import { originPolicy } from './http/origin.ts'
+import { Ports } from './http/ports.ts'
 import { HttpServer } from './http/server.ts'
 import { Sockets } from './http/sockets.ts'
 import { Streams } from './http/stream.ts'
@@ -185,19 +186,22 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     new EventSockets({ conversations, events, streams, log }),
     new BashSockets({ bash, streams: bashStreams, log }),
   ]
-  const sockets = new Sockets({ auth, origins, rooms, log })
+  const sockets = new Sockets({ auth, origins, rooms, log, hasSandbox: id => sandboxes.has(id) })
+  const ports = new Ports({ portOf: label => sandboxes.portOf(label), reach, domain: config.ports_domain })
   metrics.gauge('gantry_sockets', 'Open WebSockets.', () => sockets.open)
   metrics.gauge('gantry_readers', 'Readers that follow a conversation.', () => streams.readers)
   metrics.gauge('gantry_uptime_seconds', 'Time since start.', () => (Date.now() - started) / 1000)
 
   const server = createServer(
     { shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket' },
-    (incoming, out) => http.handle(incoming, out),
+    (incoming, out) => (ports.owns(incoming) ? ports.serve(incoming, out) : http.handle(incoming, out)),
   )
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  server.on('upgrade', (request, stream, head) => sockets.upgrade(request, stream, head))
+  server.on('upgrade', (request, stream, head) =>
+    (ports.owns(request) ? ports : sockets).upgrade(request, stream, head),
+  )
   await bash.recover()
   await keeper.open()
   const url = await listen(server, config).catch(async error => {

@@ -21,11 +21,11 @@ export class EventSockets implements Room {
     this.#parts = parts
   }
 
-  async enter({ socket, sink, params, query }: Guest): Promise<void> {
+  async enter({ socket, sink, scope, params, query }: Guest): Promise<void> {
     const { conversations, streams, log } = this.#parts
     const id = params.conversation_id as string
     try {
-      const record = await conversations.record(id)
+      const record = await conversations.record(id, scope)
       const after = await this.#cursor(record, query as Query)
       const stop = streams.follow(id, record.no, after, sink)
       if (!stop) {

@@ -12,6 +12,7 @@ import type { Metrics } from './metrics.ts'
 import { judge, type OriginPolicy, provenanceOf } from './origin.ts'
 import { Plain, Reply, type Result, SANDBOXED, Streamed } from './reply.ts'
 import { Router } from './router.ts'
+import { confine, withoutSandbox } from './scope.ts'
 import { check, type Detail, Invalid, readQuery } from './validation.ts'
 
 /** What a handler may know of its caller beside the declared input. */
@@ -163,18 +164,12 @@ export class HttpServer {
     return standing
   }
 
-  /** What the caller is confined to, by the path or by the key: the same if by both. */
-  #scope(incoming: IncomingMessage, spec: RouteSpec, sandbox: string | undefined): string | undefined {
-    const own = this.#edge.auth.scopeOf(credentialsOf(incoming))
-    if (own !== undefined && sandbox !== undefined && own !== sandbox)
-      throw fault('forbidden', 'Session API key does not match sandbox')
-    const scope = sandbox ?? own
-    if (scope === undefined || spec.access === 'free') return scope
-    if (!this.#edge.hasSandbox(scope)) throw fault('sandbox_not_found')
-    if (spec.confined || spec.access === 'sandbox') return scope
-    throw sandbox === undefined
-      ? fault('forbidden', 'The key of a sandbox opens that sandbox alone')
-      : fault('not_found')
+  #scope(incoming: IncomingMessage, { access, confined }: RouteSpec, path: string | undefined): string | undefined {
+    if (access === 'free') return undefined
+    const key = this.#edge.auth.scopeOf(credentialsOf(incoming))
+    const scope = confine({ path, key }, this.#edge.hasSandbox)
+    if (scope === undefined || confined || access === 'sandbox') return scope
+    throw path === undefined ? fault('forbidden', 'The key of a sandbox opens that sandbox alone') : fault('not_found')
   }
 
   /** Nothing there: perhaps it goes by the same name with or without a slash, or answers another method. */
@@ -233,14 +228,6 @@ function target({ url = '/' }: IncomingMessage): { path: string; search: string 
   const relative = url.startsWith('/') || !URL.canParse(url) ? url : url.slice(new URL(url).origin.length)
   const cut = relative.indexOf('?')
   return cut < 0 ? { path: relative, search: '' } : { path: relative.slice(0, cut), search: relative.slice(cut) }
-}
-
-/** Everything about one sandbox is also served below its own path, as if it were a server. */
-export function withoutSandbox(path: string): { prefix: string; path: string; sandbox: string | undefined } {
-  const [prefix, sandbox] = /^\/sandboxes\/([a-z0-9]+)(?=\/)/.exec(path) ?? []
-  return prefix === undefined
-    ? { prefix: '', path, sandbox: undefined }
-    : { prefix, path: path.slice(prefix.length), sandbox }
 }
 
 async function readInput(

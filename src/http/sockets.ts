@@ -11,12 +11,14 @@ import { type Handshake, shakeHands } from './handshake.ts'
 import { READER_LINGER_MS, SOCKET_AUTH_MS, SOCKET_FRAME_BYTES, SOCKET_PING_MS } from './limits.ts'
 import { STATUS_CODES } from './node-http.ts'
 import type { OriginPolicy } from './origin.ts'
+import { confine } from './scope.ts'
 import { drained, type Sink } from './stream.ts'
 
 export interface SocketsParts {
   auth: Auth
   origins: OriginPolicy
   rooms: readonly Room[]
+  hasSandbox(id: string): boolean
   log: Log
 }
 
@@ -100,31 +102,36 @@ export class Sockets {
    * Where nothing was brought with the handshake, the first must bring the key.
    */
   #serve(socket: WebSocket, stream: Duplex, handshake: Exclude<Handshake<Room>, { refused: number }>): void {
-    const { room, params, query, admitted } = handshake
+    const { room, params, query, admitted, confinement } = handshake
     const guest: Guest = { socket, sink: socketSink(socket, stream), scope: undefined, params, query }
     let asking = admitted === 'ask'
     const refuse = () => socket.close(4001, 'Authentication failed')
     const patience = asking ? setTimeout(refuse, SOCKET_AUTH_MS) : undefined
     socket.once('close', () => clearTimeout(patience))
-    let turn = asking ? Promise.resolve() : room.enter(guest)
+    const enter = async (key = confinement.key) => {
+      try {
+        guest.scope = confine({ path: confinement.path, key }, this.#parts.hasSandbox)
+        await room.enter(guest)
+      } catch {
+        socket.close(4004, 'Sandbox not found')
+      }
+    }
+    let turn = asking ? Promise.resolve() : enter()
     const take = async (data: RawData) => {
       // Frames still arrive on a socket that was told to go, after a wrong key for one: they are not heard.
       if (socket.readyState !== socket.OPEN) return
       if (!asking) return this.#hear(room, guest, data)
       clearTimeout(patience)
-      if (!this.#bringsKey(data)) return refuse()
+      const key = keyIn(data)
+      const own = this.#parts.auth.scopeOf({ key, authorization: undefined, cookie: undefined })
+      if (key === undefined || (own === undefined && !this.#parts.auth.isKey(key))) return refuse()
       asking = false
-      await room.enter(guest)
+      await enter(own)
     }
     socket.on('message', data => {
       socket.pause()
       turn = turn.then(() => take(data)).finally(() => socket.resume())
     })
-  }
-
-  #bringsKey(data: RawData): boolean {
-    const frame = z.safeParse(AuthFrame, parse(data))
-    return frame.success && this.#parts.auth.isKey(frame.data.session_api_key ?? '')
   }
 
   /** What is wrong with a frame is said on the same socket, which stays open. */
@@ -184,6 +191,11 @@ function socketSink(socket: WebSocket, stream: Duplex): Sink {
       setTimeout(() => socket.terminate(), READER_LINGER_MS).unref()
     },
   }
+}
+
+function keyIn(data: RawData): string | undefined {
+  const frame = z.safeParse(AuthFrame, parse(data))
+  return frame.success ? frame.data.session_api_key : undefined
 }
 
 /** Undefined when it is not JSON. */

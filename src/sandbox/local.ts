@@ -43,6 +43,9 @@ while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@"`
 /** The first process inside: says that it is there, and reaps what others leave behind. */
 const INIT = 'echo up >&3; exec 3>&-; while :; do sleep 1000000 & wait $!; done'
 
+/** A command that cannot run at all says so at once. */
+const COMMAND_MS = 100
+
 /** Namespaces of this machine's kernel: files of its own over a read-only system, no network but what a proxy gives. */
 export class LocalBackend implements Backend {
   readonly name = 'local'
@@ -99,6 +102,7 @@ export class LocalBackend implements Backend {
       child.once('exit', code => this.#ended(life, code, log))
       await this.#settle(order)
       life.open()
+      if (order.command) await this.#command(life, order.command, log)
     } catch (error) {
       await this.stop(order.id)
       throw error
@@ -108,6 +112,8 @@ export class LocalBackend implements Backend {
   async pause(id: string): Promise<void> {
     const holder = await this.#holder(id)
     if (!holder) return
+    const life = this.#lives.get(id)
+    if (life) life.paused = true
     const group = this.#group(id)
     if (group) await group.freeze(true)
     else await signalAll(() => beneath(holder.init), 'SIGSTOP')
@@ -118,12 +124,19 @@ export class LocalBackend implements Backend {
     if (!holder) return
     const group = this.#group(id)
     if (group) await group.freeze(false)
-    else for (const pid of await beneath(holder.init)) process.kill(pid, 'SIGCONT')
+    else await signalAll(() => beneath(holder.init), 'SIGCONT')
+    const life = this.#lives.get(id)
+    if (life) life.paused = false
   }
 
   async stop(id: string): Promise<void> {
     this.#lives.get(id)?.close()
     this.#lives.delete(id)
+    await this.#end(id)
+  }
+
+  /** Ends every process of it, whoever started them. */
+  async #end(id: string): Promise<void> {
     const group = this.#group(id)
     const holder = await this.#holder(id)
     for (const pid of holder ? [holder.init, holder.outer] : [])
@@ -240,7 +253,7 @@ export class LocalBackend implements Backend {
     const up = await Promise.race([once(pipe, 'data', { signal }).then(() => true), exited]).finally(() =>
       pipe.destroy(),
     )
-    if (up !== true) throw fault('sandbox_failed', `It ended with ${up} while starting. ${await tail(log)}`)
+    if (up !== true) throw fault('sandbox_failed', `It ended with exit code ${up} while starting. ${await tail(log)}`)
     const outer = child.pid!
     return { outer, init: await firstChild(outer) }
   }
@@ -252,10 +265,24 @@ export class LocalBackend implements Backend {
     if (code !== 0) throw fault('sandbox_failed', `${workingDir} cannot be made: ${stderr} (exit code ${code})`)
   }
 
+  /** What the order has run from the start. When it ends, so does the sandbox. */
+  async #command(life: Life, [program, ...words]: readonly string[], log: string): Promise<void> {
+    const file = await open(log, 'a', 0o600)
+    const main = await life.exec({ argv: [program!, ...words] }, file.fd).finally(() => file.close())
+    const ended = main.exit.then(async ({ code }) => {
+      if (this.#lives.get(life.id) !== life) return
+      life.failure = `Its command ended with exit code ${code}. ${await tail(log)}`
+      await this.#end(life.id)
+      this.#options.onEnd?.(life.id)
+    })
+    await Promise.race([ended, delay(COMMAND_MS)])
+    if (life.failure !== undefined) throw fault('sandbox_failed', life.failure)
+  }
+
   async #ended(life: Life, code: number | null, log: string): Promise<void> {
-    if (this.#lives.get(life.order.id) !== life) return
-    life.failure = `It ended with ${code}. ${await tail(log)}`
-    this.#options.onEnd?.(life.order.id)
+    if (this.#lives.get(life.id) !== life || life.failure !== undefined) return
+    life.failure = `It ended with exit code ${code}. ${await tail(log)}`
+    this.#options.onEnd?.(life.id)
   }
 
   /** The processes that keep it there, when they do. */

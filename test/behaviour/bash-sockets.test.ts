@@ -117,7 +117,7 @@ describe('following commands over a socket', () => {
     using slow = await live(open())
     using quick = await live(open())
     slow.socket.pause()
-    const { id } = await start(server, 'yes | head -c 7M; yes >&2 | head -c 7M')
+    const { id } = await start(server, 'yes | head -c 7M; yes | head -c 7M >&2')
     const mine = () => quick.frames.filter(({ command_id }) => command_id === id)
     await until('the quick one had it all', () => mine().at(-1)?.exit_code === 0, 60_000)
     const text = mine()

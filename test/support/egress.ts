@@ -87,9 +87,7 @@ export class Gate implements AsyncDisposable {
 
   /** A connection of a client that does not end when the other side does. */
   connect(): Socket {
-    const socket = tcp({ port: this.port, host: '127.0.0.1', allowHalfOpen: true })
-    socket.on('error', () => undefined)
-    return socket
+    return connectTo(this.port)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -100,6 +98,10 @@ export class Gate implements AsyncDisposable {
 }
 
 type Answering = (request: IncomingMessage) => { status?: number; headers?: Record<string, string>; text?: string }
+
+function connectTo(port: number): Socket {
+  return tcp({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
+}
 
 /** A web server that remembers what it was asked. */
 export class Destination implements AsyncDisposable {
@@ -158,8 +160,12 @@ export async function listener(serve: (socket: Socket) => void): Promise<{ port:
 }
 
 /** Sends bytes, and collects what comes until the other side hangs up. `until`: hang up as soon as that is there. */
-export async function converse(gate: Gate, bytes: string | Uint8Array, until?: RegExp): Promise<string> {
-  const socket = gate.connect()
+export async function converse(
+  { port }: { port: number },
+  bytes: string | Uint8Array,
+  until?: RegExp,
+): Promise<string> {
+  const socket = connectTo(port)
   let said = ''
   socket.setEncoding('latin1')
   socket.on('data', chunk => {

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
-import { Duplex } from 'node:stream'
+import { Duplex, type Readable, type Writable } from 'node:stream'
 import { fault } from '../../api/errors.ts'
 import type { Process } from '../sandbox.ts'
+
+/** Documented, but not in the types. */
+const joined = Duplex.from as unknown as (pair: { readable: Readable; writable: Writable }) => Duplex
 
 /** A connection made by a command inside that says one byte first, when somebody listens. */
 export async function dialled(port: number, dialling: Process): Promise<Duplex> {
@@ -16,7 +19,7 @@ export async function dialled(port: number, dialling: Process): Promise<Duplex> 
     stdout.destroy()
     throw fault('port_closed', port)
   }
-  const both = Duplex.from({ readable: stdout, writable: stdin })
+  const both = joined({ readable: stdout, writable: stdin })
   both.once('close', () => {
     stdout.destroy()
     stderr.destroy()

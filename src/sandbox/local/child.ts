@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import { type Duplex, Readable, type Writable } from 'node:stream'
 import type { Command, Exit, Process, Size } from '../sandbox.ts'
 
 export interface Chain {
@@ -9,6 +9,8 @@ export interface Chain {
   argv: readonly [string, ...string[]]
   /** What that shell reads. */
   script: string
+  /** The descriptor of a file that takes its output and errors: it then runs on when the server is gone. */
+  log?: number
   /** To everything the command started. */
   signal(name: NodeJS.Signals): Promise<void>
   /** Sets the size of a terminal that has this name inside. */
@@ -28,10 +30,11 @@ export const KILL_AFTER_MS = 1_000
 export async function launch(chain: Chain, command: Command): Promise<Process> {
   const { stdin, pty, signal } = command
   signal?.throwIfAborted()
+  const out = chain.log ?? 'pipe'
   const child = spawn(chain.argv[0], chain.argv.slice(1), {
     cwd: '/',
     env: WAY_ENV,
-    stdio: [stdin || pty ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: [stdin || pty ? 'pipe' : 'ignore', out, out, 'pipe', 'pipe'],
     detached: true,
   })
   const exit = ending(child, chain, command)
@@ -42,8 +45,8 @@ export async function launch(chain: Chain, command: Command): Promise<Process> {
   side.resume()
   return {
     stdin: (child.stdin as Writable | null) ?? undefined,
-    stdout: child.stdout as Readable,
-    stderr: child.stderr as Readable,
+    stdout: (child.stdout as Readable | null) ?? Readable.from([]),
+    stderr: (child.stderr as Readable | null) ?? Readable.from([]),
     exit,
     signal: name => chain.signal(name),
     resize: async size => {

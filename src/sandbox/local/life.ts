@@ -44,6 +44,7 @@ export class Life implements Sandbox {
   order: Order
   /** Why it ended, when nobody had asked it to. */
   failure: string | undefined
+  paused = false
   readonly #surroundings: Surroundings
   readonly #walls: Walls
   readonly #group: Group | undefined
@@ -82,9 +83,11 @@ export class Life implements Sandbox {
       .catch(error => onTrouble(this.id, error.message))
   }
 
-  async exec(command: Command): Promise<Process> {
+  /** With `log`, the descriptor of a file, it outlives the server. */
+  async exec(command: Command, log?: number): Promise<Process> {
     await this.#connected
     if (this.#over || this.failure !== undefined) throw fault('sandbox_unavailable', this.id, 'not running')
+    if (this.paused) throw fault('sandbox_unavailable', this.id, 'paused')
     this.#commands += 1
     const number = `${this.#commands}-${process.pid}`
     this.#labels.set(number, command.label ?? command.argv.join(' '))
@@ -103,6 +106,7 @@ export class Life implements Sandbox {
       {
         argv: ['/bin/sh', '-c', WAY_IN, 'sh', ...words, ...enter, ...LISTENING_SHELL],
         script,
+        ...(log !== undefined && { log }),
         signal: name => (group ? signalAll(() => group.pids(), name) : signalMarked(`GANTRY_EXEC=${number}`, name)),
         resize: async (terminal, { columns, rows }) => {
           const argv = ['stty', '-F', terminal, 'cols', `${columns}`, 'rows', `${rows}`] as const
@@ -113,7 +117,10 @@ export class Life implements Sandbox {
     )
     // What it left in the background keeps the group until the sandbox ends.
     void started.exit.then(() => group?.remove())
-    return started
+    const exit = started.exit.then(exit =>
+      this.#over && exit.reason === 'exited' ? { ...exit, reason: 'lost' as const } : exit,
+    )
+    return { ...started, exit }
   }
 
   connect(port: number): ReturnType<Network['connect']> {

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newId } from '../../src/lib/id.ts'
+import { Cgroups } from '../../src/sandbox/local/cgroup.ts'
+import { LocalBackend } from '../../src/sandbox/local.ts'
+import { findProgram } from '../support/command.ts'
+import { tempFolder } from '../support/server.ts'
+import { type Arena, sandboxContract } from './sandbox.ts'
+
+const privileged = process.getuid?.() === 0
+/** Somebody without a name or rights on this machine. */
+const NOBODY = 65_533
+
+async function open(): Promise<Arena> {
+  const data = await tempFolder()
+  const owner = newId().slice(0, 8)
+  const cgroups = await Cgroups.find(`gantry-test-${owner}`)
+  const options = {
+    folder: join(data, 'sandboxes'),
+    shared: join(data, 'hands'),
+    owner,
+    user: privileged ? { uid: NOBODY, gid: NOBODY } : { uid: process.getuid!(), gid: process.getgid!() },
+    privileged,
+    cgroups,
+  }
+  const backend = await LocalBackend.open(options)
+  return {
+    backend,
+    capabilities: { command: true, limits: cgroups !== undefined, isolated: true },
+    reopen: () => LocalBackend.open(options),
+    [Symbol.asyncDispose]: async () => {
+      await backend.close()
+      await rm(data, { recursive: true, force: true })
+    },
+  }
+}
+
+const missing = ['bwrap', 'nsenter', 'setsid', 'script'].find(program => findProgram(program) === undefined)
+
+sandboxContract('LocalBackend', open, missing !== undefined && `the program \`${missing}\` is not installed`)
+
+test('an ordinary user has the same walls', {
+  skip: !privileged && 'not root: this whole file is that test',
+}, async () => {
+  const home = await tempFolder()
+  await chmod(home, 0o777)
+  const child = spawn(process.execPath, ['--test', import.meta.filename], {
+    uid: NOBODY,
+    gid: NOBODY,
+    env: { ...process.env, HOME: home, TMPDIR: home, NODE_TEST_CONTEXT: undefined },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', chunk => {
+      output += chunk
+    })
+  const [code] = await once(child, 'exit')
+  await rm(home, { recursive: true, force: true })
+  assert.equal(code, 0, output)
+})
