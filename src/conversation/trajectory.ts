@@ -20,8 +20,8 @@ export class Trajectories {
   }
 
   /** Rejects when there is no such conversation; what follows is as of this moment. */
-  async zip(id: string): Promise<AsyncIterable<Uint8Array>> {
-    const record = await this.#conversations.record(id)
+  async zip(id: string, scope?: string): Promise<AsyncIterable<Uint8Array>> {
+    const record = await this.#conversations.record(id, scope)
     return zip(this.#entries(record, await this.#conversations.get(id, true)))
   }
 

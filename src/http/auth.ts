@@ -31,7 +31,7 @@ export class Auth {
   readonly mode: Mode
   readonly #keys: readonly Buffer[]
   readonly #session: string
-  readonly #workspace: string
+  readonly #workspaceKey: Buffer
   readonly #sandboxOf: (key: string) => string | undefined
   #token: string | undefined
 
@@ -45,7 +45,7 @@ export class Auth {
     this.#sandboxOf = sandboxOf
     this.#keys = keys.map(digest)
     this.#session = createHmac('sha256', keys[0]).update('session cookie').digest('base64url')
-    this.#workspace = createHmac('sha256', keys[0]).update('workspace cookie').digest('base64url')
+    this.#workspaceKey = createHmac('sha256', keys[0]).update('workspace cookie').digest()
   }
 
   /** Undefined: 401. A wrong key is refused even where none is needed. */
@@ -61,8 +61,9 @@ export class Auth {
     return keyless && this.mode === 'local' && attempt.loopback ? 'local' : undefined
   }
 
-  /** The sandbox that what a caller brought is the key of. */
-  scopeOf(credentials: Credentials): string | undefined {
+  /** The sandbox that what a caller brought is the key of, or the cookie by which they got in. */
+  scopeOf(credentials: Credentials, standing?: Standing): string | undefined {
+    if (standing === 'workspace') return credentials.workspaceCookie?.split('.')[1]
     const given = givenKey(credentials)
     return given === undefined || this.isKey(given) ? undefined : this.#sandboxOf(given)
   }
@@ -79,15 +80,16 @@ export class Auth {
     return this.#keys.reduce((found, key) => timingSafeEqual(key, hash) || found, false)
   }
 
-  /** The value of the cookie that reads workspaces, and does nothing else. */
-  get workspaceSession(): string {
-    return this.#workspace
+  /** The value of the cookie that reads workspaces, those of one sandbox or all, and does nothing else. */
+  workspaceSession(scope?: string): string {
+    const token = createHmac('sha256', this.#workspaceKey).update(scope ?? '').digest('base64url')
+    return scope === undefined ? token : `${token}.${scope}`
   }
 
   opensWorkspaces(credentials: Credentials): boolean {
     const { workspaceCookie } = credentials
     if (givenKey(credentials) !== undefined || workspaceCookie === undefined) return false
-    return same(workspaceCookie, this.#workspace)
+    return same(workspaceCookie, this.workspaceSession(workspaceCookie.split('.')[1]))
   }
 
   /** Makes the one-time token of a sign-in link; the last one made is the only one that works. */

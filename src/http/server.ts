@@ -151,7 +151,7 @@ export class HttpServer {
       if (this.#inFlight > REQUESTS_IN_FLIGHT) throw fault('overloaded')
     }
     const standing = this.#admit(incoming, spec, verdict)
-    const scope = this.#scope(incoming, spec, sandbox)
+    const scope = this.#scope(incoming, spec, sandbox, standing)
     const input = await readInput(incoming, spec, match.params, search)
     return toAnswer(spec, await handler(input as never, { standing, scope, incoming }))
   }
@@ -164,9 +164,14 @@ export class HttpServer {
     return standing
   }
 
-  #scope(incoming: IncomingMessage, { access, confined }: RouteSpec, path: string | undefined): string | undefined {
+  #scope(
+    incoming: IncomingMessage,
+    { access, confined }: RouteSpec,
+    path: string | undefined,
+    standing: Standing,
+  ): string | undefined {
     if (access === 'free') return undefined
-    const key = this.#edge.auth.scopeOf(credentialsOf(incoming))
+    const key = this.#edge.auth.scopeOf(credentialsOf(incoming), standing)
     const scope = confine({ path, key }, this.#edge.hasSandbox)
     if (scope === undefined || confined || access === 'sandbox') return scope
     throw path === undefined ? fault('forbidden', 'The key of a sandbox opens that sandbox alone') : fault('not_found')

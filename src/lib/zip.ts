@@ -13,7 +13,10 @@ export interface ZipEntry {
 /** Offsets are 32 bits wide in this form of the format. */
 const MAX_BYTES = 0xffff_ffff
 const UTF8_NAMES = 0x0800
+const STORED = 0
 const DEFLATED = 8
+/** Shorter content gains nothing. */
+const WORTH_PACKING = 128
 const VERSION = 20
 const VERSION_64 = 45
 
@@ -23,9 +26,17 @@ export async function* zip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buf
   let offset = 0
   for await (const { name, content, modified } of entries) {
     const bytes = Buffer.from(content)
-    const packed = await deflate(bytes)
+    const packs = bytes.length >= WORTH_PACKING
+    const packed = packs ? await deflate(bytes) : bytes
     const path = Buffer.from(name)
-    const facts = commonFields({ path, crc: crc32(bytes), packed: packed.length, size: bytes.length, modified })
+    const facts = commonFields({
+      path,
+      method: packs ? DEFLATED : STORED,
+      crc: crc32(bytes),
+      packed: packed.length,
+      size: bytes.length,
+      modified,
+    })
     const local = Buffer.concat([u32(0x04034b50), facts, u16(0), path])
     // Comment, disk, internal attributes; then external ones: a plain file, rw-r--r--.
     const tail = [u16(0), u16(0), u16(0), u16(0), u32((0o100644 << 16) >>> 0), u32(offset), path]
@@ -40,11 +51,18 @@ export async function* zip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buf
   yield ending(directory.length, listing.length, offset)
 }
 
-function commonFields(of: { path: Buffer; crc: number; packed: number; size: number; modified: Date }): Buffer {
+function commonFields(of: {
+  path: Buffer
+  method: number
+  crc: number
+  packed: number
+  size: number
+  modified: Date
+}): Buffer {
   const at = of.modified
   const time = (at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1)
   const date = (Math.max(0, at.getUTCFullYear() - 1980) << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate()
-  const head = [u16(VERSION), u16(UTF8_NAMES), u16(DEFLATED), u16(time), u16(date)]
+  const head = [u16(VERSION), u16(UTF8_NAMES), u16(of.method), u16(time), u16(date)]
   return Buffer.concat([...head, u32(of.crc), u32(of.packed), u32(of.size), u16(of.path.length)])
 }
 

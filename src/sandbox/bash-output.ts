@@ -38,14 +38,14 @@ export class Output {
   }
 
   /** Resolves when the command has ended and its streams have been read. */
-  async follow(process: Process): Promise<Exit> {
-    const streams = [process.stdout, process.stderr]
+  async follow(command: Process): Promise<Exit> {
+    const streams = [command.stdout, command.stderr]
     const printed = [this.#stdout, this.#stderr]
     streams.forEach((stream, i) => {
       stream.on('data', (chunk: Buffer) => this.#take(printed[i]!, chunk, streams))
     })
     const ended = Promise.all(streams.map(ending))
-    const exit = await process.exit
+    const exit = await command.exit
     await Promise.race([ended, this.#silence()])
     for (const stream of streams) stream.destroy()
     return exit

@@ -142,7 +142,7 @@ export class Bash {
     let exit_code = -1
     let why: string | undefined
     try {
-      const process = await sandbox.exec({
+      const started = await sandbox.exec({
         argv: ['/bin/sh', '-c', command],
         ...(directory !== undefined && { cwd: directory }),
         env: { AI_AGENT: 'openhands' },
@@ -150,7 +150,7 @@ export class Bash {
         signal,
         label: 'a command',
       })
-      const exit = await output.follow(process)
+      const exit = await output.follow(started)
       why = reasonOf(exit, timeout, signal)
       if (why === undefined && exit.code === 126 && directory !== undefined && !(await isFolder(sandbox, directory)))
         why = `Error executing command: no such directory: ${directory}`
@@ -201,10 +201,10 @@ function reasonOf({ reason }: Exit, timeout: number, signal: AbortSignal): strin
 
 /** The same code means that the directory is missing and that the command gave it. */
 async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
-  const process = await sandbox.exec({ argv: ['/bin/sh', '-c', 'test -d "$1"', 'sh', path], timeoutMs: 5_000 })
-  process.stdout.resume()
-  process.stderr.resume()
-  return (await process.exit).code === 0
+  const test = await sandbox.exec({ argv: ['/bin/sh', '-c', 'test -d "$1"', 'sh', path], timeoutMs: 5_000 })
+  test.stdout.resume()
+  test.stderr.resume()
+  return (await test.exit).code === 0
 }
 
 const withLine = (text: string, line: string): string =>

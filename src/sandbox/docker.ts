@@ -9,6 +9,7 @@ import {
   LABELS,
   logsOf,
   type Making,
+  pathIn,
   postMortem,
   resources,
   type User,
@@ -53,6 +54,8 @@ export class DockerBackend implements Backend {
   readonly #engine: Engine
   /** Of those this server has started. */
   readonly #orders = new Map<string, Order>()
+  /** Where their images have programs. */
+  readonly #paths = new Map<string, string | undefined>()
   readonly #stopped = new Set<string>()
   readonly #networks = new Map<string, () => void>()
   readonly #executions = new Map<string, Set<Execution>>()
@@ -104,16 +107,18 @@ export class DockerBackend implements Backend {
   }
 
   stop(id: string): Promise<void> {
-    this.#starting.get(id)?.abort()
+    this.#starting.get(id)?.abort(fault('sandbox_unavailable', id, 'being stopped'))
     return this.#step(id, () => this.#stop(id))
   }
 
   remove(id: string): Promise<void> {
-    this.#starting.get(id)?.abort()
+    this.#starting.get(id)?.abort(fault('sandbox_unavailable', id, 'being stopped'))
     return this.#step(id, async () => {
       this.#forget(id)
-      await this.#delete(`/containers/${this.#name(id)}`, { force: true, v: true })
-      await this.#delete(`/images/${this.#kept(id)}`, { force: true })
+      await this.#deleteContainer(id)
+      await this.#engine.send('DELETE', `/images/${this.#kept(id)}`, { query: { force: true } }).catch(error => {
+        if (!answered(error, 404)) throw error
+      })
       this.#stopped.delete(id)
     })
   }
@@ -169,7 +174,7 @@ export class DockerBackend implements Backend {
 
   /** Containers stay; what was executed in them for this server's callers does not. */
   async close(): Promise<void> {
-    for (const starting of this.#starting.values()) starting.abort()
+    for (const starting of this.#starting.values()) starting.abort(fault('shutting_down'))
     const executions = [...this.#executions.values()].flatMap(some => [...some])
     await Promise.allSettled(executions.map(execution => execution.signal('SIGKILL')))
     for (const release of this.#networks.values()) release()
@@ -187,12 +192,15 @@ export class DockerBackend implements Backend {
         await this.#make(making, signal)
         found = await this.#find(id)
       }
+      signal.throwIfAborted()
+      if (found) this.#paths.set(id, pathIn(found))
       if (found?.State.Status === 'paused') await this.#post(id, 'unpause')
       else if (found?.State.Status !== 'running') {
         await this.#limit(id, order, found)
         await this.#post(id, 'start')
       }
     } catch (error) {
+      signal.throwIfAborted()
       if (error instanceof EngineError) throw fault('sandbox_failed', `The sandbox could not start: ${error.message}`)
       throw error
     }
@@ -207,7 +215,7 @@ export class DockerBackend implements Backend {
       const ended = found !== undefined && found.State.Status !== 'running'
       const why = ended ? await this.#why(id, found) : (error as Error).message
       await this.#stop(id)
-      if (signal.aborted) throw signal.reason
+      signal.throwIfAborted()
       throw fault('sandbox_failed', why)
     }
   }
@@ -235,7 +243,6 @@ export class DockerBackend implements Backend {
       this.#engine.post('/containers/create', {
         query: { name: this.#name(order.id) },
         body: { ...plan, HostConfig, Image },
-        signal,
       })
     await create().catch(async error => {
       if (!answered(error, 404)) throw error
@@ -247,18 +254,18 @@ export class DockerBackend implements Backend {
 
   /**
    * The container there is, if it has the shape that is ordered now, or runs. Another is kept as an image, so that the next one has
-   * all its files; one that never ran has none.
+   * all its files. One that never ran has none, and may not be furnished.
    */
   async #renewed(making: Making): Promise<Container | undefined> {
     const { id } = making.order
     const found = await this.#find(id)
     if (!found || found.State.Status === 'running' || found.State.Status === 'paused') return found
-    if (found.Config.Labels?.[LABELS.shape] === blueprint(making).Labels[LABELS.shape]) return found
     if (found.State.Status !== 'created') {
+      if (found.Config.Labels?.[LABELS.shape] === blueprint(making).Labels[LABELS.shape]) return found
       const [repo, tag] = this.#kept(id).split(':') as [string, string]
       await this.#engine.post('/commit', { query: { container: this.#name(id), repo, tag } })
     }
-    await this.#delete(`/containers/${this.#name(id)}`, { force: true, v: true })
+    await this.#deleteContainer(id)
     return undefined
   }
 
@@ -282,6 +289,7 @@ export class DockerBackend implements Backend {
 
   #forget(id: string): void {
     this.#orders.delete(id)
+    this.#paths.delete(id)
     this.#networks.get(id)?.()
     this.#networks.delete(id)
   }
@@ -295,8 +303,10 @@ export class DockerBackend implements Backend {
   }
 
   async #exec(order: Order, command: Command): Promise<Process> {
+    const base = baseEnv({ home: HOME, terminal: command.pty !== undefined })
     const env = {
-      ...baseEnv({ home: HOME, terminal: command.pty !== undefined }),
+      ...base,
+      PATH: this.#paths.get(order.id) ?? base.PATH!,
       ...order.env,
       ...command.env,
     }
@@ -365,9 +375,16 @@ export class DockerBackend implements Backend {
     await this.#engine.post(`/containers/${this.#name(id)}/${what}`)
   }
 
-  async #delete(path: string, query: Record<string, boolean>): Promise<void> {
-    await this.#engine.send('DELETE', path, { query }).catch(error => {
-      if (!answered(error, 404)) throw error
+  async #deleteContainer(id: string): Promise<void> {
+    const path = `/containers/${this.#name(id)}`
+    const query = { force: true, v: true }
+    await this.#engine.send('DELETE', path, { query }).catch(async error => {
+      if (answered(error, 404)) return
+      if (!answered(error, 409)) throw error
+      // Somebody else is removing it.
+      await this.#engine.send('POST', `${path}/wait`, { query: { condition: 'removed' } }).catch(gone => {
+        if (!answered(gone, 404)) throw gone
+      })
     })
   }
 

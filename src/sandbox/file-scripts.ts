@@ -13,7 +13,7 @@ export const FOUND = {
   denied: 74,
   outside: 75,
   cut: 76,
-  loop: 77,
+  taken: 77,
 } as const
 
 export const PRELUDE = `

@@ -69,7 +69,7 @@ export class Files {
     const listing = await this.#ask(LIST_SCRIPT, [clean], { path: clean, missing: 'directory_not_found' })
     const decoder = new TextDecoder('utf-8', { fatal: true })
     const entries: Entry[] = []
-    for (let start = 0, end: number; (end = listing.indexOf(0, start)) >= 0; start = end + 1) {
+    for (let start = 0, end = listing.indexOf(0); end >= 0; start = end + 1, end = listing.indexOf(0, start)) {
       try {
         const name = decoder.decode(listing.subarray(start + 1, end))
         entries.push({ name, kind: KINDS[String.fromCharCode(listing[start]!)] ?? 'other' })
@@ -199,6 +199,8 @@ export function refusal(path: string, missing: Missing, code: number, complaint:
       return fault('permission_denied', path)
     case FOUND.outside:
       return fault('outside_workspace')
+    case FOUND.taken:
+      return fault('bad_request', 'Path is not an empty directory')
     case FOUND.cut:
       return fault('bad_request', 'The content ended too early')
   }
@@ -249,7 +251,7 @@ function parseInfo(line: string): FileInfo {
 }
 
 /** False when the process ended, or closed its ears, before it had everything. */
-async function feed(child: Process, source: AsyncIterable<Uint8Array>): Promise<boolean> {
+export async function feed(child: Process, source: AsyncIterable<Uint8Array>): Promise<boolean> {
   const stdin = child.stdin!
   let deaf = false
   const ended = child.exit.then(() => {

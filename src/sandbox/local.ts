@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fault } from '../api/errors.ts'
+import { Turns } from '../lib/turns.ts'
 import { bubblewrap } from './local/bubblewrap.ts'
 import type { Cgroups, Group } from './local/cgroup.ts'
 import { WAY_ENV } from './local/child.ts'
@@ -54,6 +55,7 @@ export class LocalBackend implements Backend {
   readonly #system: readonly Mount[]
   #walls: Walls
   readonly #lives = new Map<string, Life>()
+  readonly #turns = new Turns()
 
   private constructor(options: LocalOptions, filter: string | undefined, system: readonly Mount[]) {
     this.#options = options
@@ -89,9 +91,30 @@ export class LocalBackend implements Backend {
     return { isolated: false, summary: `nothing isolates here: ${reasons.join('; ')}` }
   }
 
-  async start(order: Order, signal?: AbortSignal): Promise<void> {
+  start(order: Order, signal?: AbortSignal): Promise<void> {
+    return this.#turns.take(order.id, () => this.#start(order, signal))
+  }
+
+  pause(id: string): Promise<void> {
+    return this.#turns.take(id, () => this.#pause(id))
+  }
+
+  resume(id: string): Promise<void> {
+    return this.#turns.take(id, () => this.#resume(id))
+  }
+
+  stop(id: string): Promise<void> {
+    return this.#turns.take(id, () => this.#stop(id))
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#turns.take(id, () => this.#remove(id))
+  }
+
+  async #start(order: Order, signal?: AbortSignal): Promise<void> {
     const holder = await this.#holder(order.id)
     if (holder) {
+      await this.#resume(order.id)
       if (this.#lives.get(order.id)?.holder.outer !== holder.outer) this.#live(order, holder).open()
       return
     }
@@ -104,12 +127,12 @@ export class LocalBackend implements Backend {
       life.open()
       if (order.command) await this.#command(life, order.command, log)
     } catch (error) {
-      await this.stop(order.id)
+      await this.#stop(order.id)
       throw error
     }
   }
 
-  async pause(id: string): Promise<void> {
+  async #pause(id: string): Promise<void> {
     const holder = await this.#holder(id)
     if (!holder) return
     const life = this.#lives.get(id)
@@ -119,7 +142,7 @@ export class LocalBackend implements Backend {
     else await signalAll(() => beneath(holder.init), 'SIGSTOP')
   }
 
-  async resume(id: string): Promise<void> {
+  async #resume(id: string): Promise<void> {
     const holder = await this.#holder(id)
     if (!holder) return
     const group = this.#group(id)
@@ -129,7 +152,7 @@ export class LocalBackend implements Backend {
     if (life) life.paused = false
   }
 
-  async stop(id: string): Promise<void> {
+  async #stop(id: string): Promise<void> {
     this.#lives.get(id)?.close()
     this.#lives.delete(id)
     await this.#end(id)
@@ -151,8 +174,8 @@ export class LocalBackend implements Backend {
     await group?.remove()
   }
 
-  async remove(id: string): Promise<void> {
-    await this.stop(id)
+  async #remove(id: string): Promise<void> {
+    await this.#stop(id)
     const folder = this.#folder(id)
     await rm(folder, { recursive: true, force: true }).catch(async () => {
       // The owner of a folder may have closed it to themselves.
@@ -253,7 +276,8 @@ export class LocalBackend implements Backend {
     const up = await Promise.race([once(pipe, 'data', { signal }).then(() => true), exited]).finally(() =>
       pipe.destroy(),
     )
-    if (up !== true) throw fault('sandbox_failed', `It ended with exit code ${up} while starting. ${await tail(log)}`)
+    if (up !== true)
+      throw fault('sandbox_failed', `It ended with exit code ${up} while starting. ${(await tail(log)).trim()}`)
     const outer = child.pid!
     return { outer, init: await firstChild(outer) }
   }
@@ -262,7 +286,11 @@ export class LocalBackend implements Backend {
   async #settle({ id, workingDir }: Order): Promise<void> {
     const argv = ['mkdir', '-p', '--', workingDir] as const
     const { code, stderr } = await run(this.sandbox(id), { argv, cwd: '/', timeoutMs: 10_000 }, { limit: 4096 })
-    if (code !== 0) throw fault('sandbox_failed', `${workingDir} cannot be made: ${stderr} (exit code ${code})`)
+    if (code !== 0)
+      throw fault(
+        'sandbox_failed',
+        `The working directory ${workingDir} cannot be made: ${String(stderr).trim()} (exit code ${code})`,
+      )
   }
 
   /** What the order has run from the start. When it ends, so does the sandbox. */
@@ -271,7 +299,7 @@ export class LocalBackend implements Backend {
     const main = await life.exec({ argv: [program!, ...words] }, file.fd).finally(() => file.close())
     const ended = main.exit.then(async ({ code }) => {
       if (this.#lives.get(life.id) !== life) return
-      life.failure = `Its command ended with exit code ${code}. ${await tail(log)}`
+      life.failure = `Its command ended with exit code ${code}. ${(await tail(log)).trim()}`
       await this.#end(life.id)
       this.#options.onEnd?.(life.id)
     })
@@ -281,7 +309,7 @@ export class LocalBackend implements Backend {
 
   async #ended(life: Life, code: number | null, log: string): Promise<void> {
     if (this.#lives.get(life.id) !== life || life.failure !== undefined) return
-    life.failure = `It ended with exit code ${code}. ${await tail(log)}`
+    life.failure = `It ended with exit code ${code}. ${(await tail(log)).trim()}`
     this.#options.onEnd?.(life.id)
   }
 

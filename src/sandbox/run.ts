@@ -27,6 +27,7 @@ export async function run(sandbox: Sandbox, command: Command, { input, limit }: 
   }
   let overflow = false
   const stop = () => {
+    if (overflow) return
     overflow = true
     process.signal('SIGKILL').catch(() => undefined)
   }
@@ -43,7 +44,7 @@ async function collect(process: Process, stream: Readable, limit: number, full: 
   const chunks: Buffer[] = []
   let size = 0
   stream.on('data', (chunk: Buffer) => {
-    if (size >= limit) return
+    if (size >= limit) return full()
     const part = chunk.subarray(0, limit - size)
     chunks.push(part)
     size += part.length

@@ -107,7 +107,8 @@ describe('following commands over a socket', () => {
     await sockets[0]!.close()
     await until('there is room', async () => {
       using again = await open().opened()
-      await until('it is told or live', () => again.closed || (again.send({ command: ':' }), again.frames.length > 0))
+      again.send({ command: ':' })
+      await until('it is told or live', () => again.closed || again.frames.length > 0)
       return again.closed === undefined
     })
     for (const socket of sockets) socket[Symbol.dispose]()

@@ -258,7 +258,10 @@ describe('the log of commands', () => {
       i => execute(server, `echo ${i}; exit ${i % 100}`),
       8,
     )
-    outputs.forEach(({ stdout, exit_code }, i) => assert.deepEqual([stdout, exit_code], [`${i}\n`, i % 100]))
+    assert.deepEqual(
+      outputs.map(({ stdout, exit_code }) => [stdout, exit_code]),
+      outputs.map((_, i) => [`${i}\n`, i % 100]),
+    )
     const log = await allEvents(server)
     assert.equal(log.length, 2 * COMMANDS)
     assert.equal(new Set(log.map(({ id }) => id)).size, 2 * COMMANDS)

@@ -39,7 +39,7 @@ for (const [name, opening, granted] of tunnels) {
       socket.write(opening)
       socket.end('all of it')
       assert.equal(await hear(socket), `${granted}heard all of it`)
-      await once(gate.upstreams[0]!, 'close')
+      await until('the other side is gone too', () => gate.upstreams[0]!.destroyed)
       await until('it is not counted any more', () => gate.proxy.count('box') === 0)
     })
 
@@ -201,6 +201,37 @@ describe('a host that cannot be had', () => {
       assert.ok(said.includes('it did not answer in time') || socksCode(said) === 4, said)
     }
     assert.ok(asked.every(signal => signal.aborted))
+  })
+})
+
+describe('as it is when nothing is put in its place', () => {
+  const serving = (proxy: EgressProxy, hosts: string[]) =>
+    listener(socket =>
+      proxy.serve(socket, { sandbox: 's', egress: { mode: 'hosts', hosts }, labelOf: () => undefined }),
+    )
+  const hello = () => listener(socket => socket.end('hello'))
+  const opening = ({ port }: { port: number }, host: string) => `CONNECT ${host}:${port} HTTP/1.1\r\n\r\n`
+
+  test('it connects to the addresses that were judged, and tries the next when one does not answer', async () => {
+    await using destination = await hello()
+    const lookup = async () => ['::1', '127.0.0.9', '127.0.0.1']
+    const proxy = new EgressProxy({ forbidden: [], onRefused: () => undefined, lookup })
+    await using gate = await serving(proxy, ['listed.example'])
+    assert.equal(await converse(gate, opening(destination, 'listed.example')), `${ESTABLISHED}hello`)
+    proxy.close()
+  })
+
+  test('it knows this machine by name and by address', async () => {
+    await using destination = await hello()
+    const refused: string[] = []
+    const proxy = new EgressProxy({ forbidden: [], onRefused: ({ host }) => refused.push(host) })
+    await using gate = await serving(proxy, [`localhost:${destination.port}`, '127.0.0.1'])
+    for (const host of ['localhost', 'LOCALHOST.', '127.0.0.1']) {
+      assert.equal(await converse(gate, opening(destination, host)), `${ESTABLISHED}hello`)
+    }
+    assert.match(await converse(gate, opening({ port: 1 }, 'localhost')), /^HTTP\/1\.1 403 /)
+    assert.deepEqual(refused, ['localhost'])
+    proxy.close()
   })
 })
 

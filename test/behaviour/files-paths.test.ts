@@ -57,7 +57,17 @@ describe('T-47: nothing leads out of a workspace', () => {
   })
 
   test('links, chains of links and the index of a directory are judged by where they end', async () => {
-    for (const path of ['link', 'chain', 'absolute', 'up/canary.txt', 'hop/up/canary.txt', '', 'sub', 'sub/', 'index.html']) {
+    for (const path of [
+      'link',
+      'chain',
+      'absolute',
+      'up/canary.txt',
+      'hop/up/canary.txt',
+      '',
+      'sub',
+      'sub/',
+      'index.html',
+    ]) {
       const answer = await files.send({ path: `${workspace}/${path}` })
       assert.deepEqual(judge(path, answer, [400, 404]), [])
     }
@@ -78,7 +88,10 @@ describe('T-47: nothing leads out of a workspace', () => {
       seen.push(...(await Promise.all(paths.map(path => files.send({ path: `${workspace}/${path}` })))))
     }
     await swapping
-    assert.deepEqual(seen.flatMap(answer => judge('swap', answer, [200, 400, 404])), [])
+    assert.deepEqual(
+      seen.flatMap(answer => judge('swap', answer, [200, 400, 404])),
+      [],
+    )
     const statuses = new Set(seen.map(({ status }) => status))
     assert.ok(statuses.has(200) && statuses.has(400), `both sides of it were met: ${[...statuses]}`)
   })
@@ -169,7 +182,10 @@ describe('T-47: the file routes', () => {
     ]
     const outside = ['canary.txt', 'new.txt', 'new/folder', 'session-key', 'gantry.db']
     const tricks = escapes({ root: join(server.data, 'sandboxes'), outside }, random, CASES)
-    const paths = [...direct.map(encodeURIComponent), ...tricks.map(path => `${encodeURIComponent(files.folder)}/${path}`)]
+    const paths = [
+      ...direct.map(encodeURIComponent),
+      ...tricks.map(path => `${encodeURIComponent(files.folder)}/${path}`),
+    ]
     const keys = [KEY, await readFile(join(server.data, 'secret-key'), 'utf8')]
     const found = await inParallel(
       paths.filter(path => path.length < 15_000),

@@ -327,6 +327,29 @@ describe('a large file', () => {
   })
 })
 
+describe('a slow reader', () => {
+  test('is waited for: what it has not read stays where it is', async () => {
+    const resident = async () =>
+      Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${server.pid}/status`, 'utf8'))![1]) / 1024
+    await files.shell('truncate -s 300M sparse')
+    const before = await resident()
+    const readers = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const sent = request(`${server.url}/api/file/download?path=${files.at('sparse')}`, {
+          headers: { 'X-Session-API-Key': KEY },
+        })
+        sent.end()
+        const [response] = await once(sent, 'response')
+        return response.pause()
+      }),
+    )
+    await new Promise(resolve => setTimeout(resolve, 1000))
+    const grown = (await resident()) - before
+    for (const reader of readers) reader.destroy()
+    assert.ok(grown < 60, `three readers that do not read made the server grow by ${grown} MB`)
+  })
+})
+
 describe('directories', () => {
   test('are made with their parents, and may be there already', async () => {
     const make = (path: string) =>

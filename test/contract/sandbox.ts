@@ -722,6 +722,7 @@ function environments(floor: Floor): void {
 
   test('a command is given no descriptor but its own three', async () => {
     const passedOn = await inherited()
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's
     const script = 'for fd in /proc/$$/fd/*; do [ ! -e "$fd" ] || echo "${fd##*/}"; done'
     for (const pty of [undefined, { columns: 80, rows: 24 }]) {
       const found = (await output(floor.shared, script, { pty })).trim().split(/\s+/)

@@ -4,10 +4,12 @@ import { type ErrorCode, Fault } from '../../src/api/errors.ts'
 import { newId } from '../../src/lib/id.ts'
 import type {
   Append,
+  BashRecord,
   ConversationQuery,
   ConversationRecord,
   EventFilter,
   EventRecord,
+  NewBashEvent,
   NewConversation,
   NewEvent,
   Store,
@@ -468,6 +470,136 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     })
   })
 
+  describe(`${name}: commands and their output`, () => {
+    const KEEP = { events: 1000, characters: 1e9, since: 0 }
+    const aCommand = (at: number, id = newId()): NewBashEvent => ({
+      ...{ id, kind: 'BashCommand', command: id, order: -1, at, json: JSON.stringify({ at }) },
+    })
+    const anOutput = (command: string, order: number, at: number, last?: true): NewBashEvent => ({
+      ...{ id: newId(), kind: 'BashOutput', command, order, at, json: JSON.stringify({ at, order }) },
+      ...(last && { last }),
+    })
+    const bashLog = (store: Store, sandbox: string) => store.readBash({ sandbox, limit: 10_000 })
+    const placed = (sandbox: string, events: NewBashEvent[], after = 0): BashRecord[] =>
+      events.map((event, i) => ({ ...event, sandbox, seq: after + i + 1, last: event.last ?? false }))
+
+    promise(
+      'each sandbox has a log of its own, in the order it was written, also after a reopen',
+      async (store, { reopen }) => {
+        assert.equal(await store.bashHead('a'), 0)
+        const command = aCommand(1)
+        const first = [command, anOutput(command.id, 0, 2)]
+        const more = [anOutput(command.id, 1, 3, true), aCommand(4)]
+        assert.equal(await store.appendBash({ sandbox: 'a', events: first, keep: KEEP }), 2)
+        assert.equal(await store.appendBash({ sandbox: 'b', events: [aCommand(9)], keep: KEEP }), 1)
+        assert.equal(await store.appendBash({ sandbox: 'a', events: more, keep: KEEP }), 4)
+        const all = placed('a', [...first, ...more])
+        const check = async (reader: Store) => {
+          assert.deepEqual(await bashLog(reader, 'a'), all)
+          assert.equal(await reader.bashHead('a'), 4)
+          const ids = [more[1]!.id, newId(), first[0]!.id]
+          assert.deepEqual(await reader.bashById('a', ids), [all[3], undefined, all[0]])
+          assert.deepEqual(await reader.bashById('b', ids), [undefined, undefined, undefined])
+        }
+        await check(store)
+        await store.close()
+        await check(await reopen())
+      },
+    )
+
+    promise('every filter, alone and together, both ways, gives what matches and nothing else', async store => {
+      const random = new Random()
+      const commands = Array.from({ length: 6 }, (_, i) => aCommand(i + 1))
+      const events = [...commands]
+      for (let at = 7; at <= 40; at++) events.push(anOutput(random.pick(commands).id, random.int(5), at))
+      await store.appendBash({ sandbox: 'a', events, keep: KEEP })
+      await store.appendBash({ sandbox: 'b', events: [aCommand(1)], keep: KEEP })
+      const records = placed('a', events)
+      for (let round = 0; round < 500; round++) {
+        const some = <T>(value: T): T | undefined => (random.int(3) === 0 ? value : undefined)
+        const from = some(random.int(42))
+        const to = some(random.int(42))
+        const kind = some(random.pick(['BashCommand', 'BashOutput']))
+        const command = some(random.pick(commands).id)
+        const afterOrder = some(random.int(6) - 1)
+        const since = some(random.int(42))
+        const before = some(random.int(42))
+        const query = Object.fromEntries(
+          Object.entries({ from, to, kind, command, afterOrder, since, until: before }).filter(
+            ([, value]) => value !== undefined,
+          ),
+        )
+        const expected = records.filter(
+          record =>
+            record.seq >= (from ?? 0) &&
+            record.seq <= (to ?? 99) &&
+            (kind === undefined || record.kind === kind) &&
+            (command === undefined || record.command === command) &&
+            (afterOrder === undefined || record.kind === 'BashCommand' || record.order > afterOrder) &&
+            record.at >= (since ?? 0) &&
+            record.at < (before ?? 99),
+        )
+        const limit = 1 + random.int(41)
+        const words = `${JSON.stringify(query)}, seed ${random.seed}`
+        assert.deepEqual(await store.readBash({ sandbox: 'a', ...query, limit }), expected.slice(0, limit), words)
+        assert.deepEqual(
+          await store.readBash({ sandbox: 'a', ...query, limit, backward: true }),
+          expected.toReversed().slice(0, limit),
+          words,
+        )
+      }
+      assert.equal((await store.readBash({ sandbox: 'a', limit: 9, characters: 1 })).length, 1)
+    })
+
+    promise('a command runs until its last output; what runs is known, and not cleared', async store => {
+      const [over, going, other] = [aCommand(1), aCommand(2), aCommand(3)]
+      const told = anOutput(going.id, 0, 4)
+      await store.appendBash({ sandbox: 'a', events: [over, going, told], keep: KEEP })
+      await store.appendBash({ sandbox: 'b', events: [other], keep: KEEP })
+      await store.appendBash({ sandbox: 'a', events: [anOutput(over.id, 0, 5, true)], keep: KEEP })
+      const running = async () => (await store.runningBash()).map(({ sandbox, id }) => [sandbox, id]).toSorted()
+      assert.deepEqual(await running(), [
+        ['a', going.id],
+        ['b', other.id],
+      ])
+      assert.equal(await store.clearBash('a'), 2)
+      assert.deepEqual(
+        (await bashLog(store, 'a')).map(({ id }) => id),
+        [going.id, told.id],
+      )
+      assert.equal(await store.clearBash('a'), 0)
+      await store.appendBash({ sandbox: 'a', events: [anOutput(going.id, 1, 6, true)], keep: KEEP })
+      assert.equal(await store.clearBash('a'), 3)
+      assert.deepEqual(await bashLog(store, 'a'), [])
+      assert.equal((await bashLog(store, 'b')).length, 1)
+      assert.equal(await store.bashHead('a'), 5)
+      assert.equal(await store.appendBash({ sandbox: 'a', events: [aCommand(7)], keep: KEEP }), 6)
+    })
+
+    promise('the oldest go beyond what is kept, by number, size and age, but none that runs', async store => {
+      const going = aCommand(1)
+      const append = async (sandbox: string, at: number, keep: object) => {
+        const command = aCommand(at)
+        const events = [command, anOutput(command.id, 0, at, true)]
+        await store.appendBash({ sandbox, events, keep: { ...KEEP, ...keep } })
+        return (await bashLog(store, sandbox)).map(event => event.at)
+      }
+      await store.appendBash({ sandbox: 'number', events: [going], keep: KEEP })
+      for (let at = 2; at < 10; at++) await append('number', at, {})
+      assert.deepEqual(await append('number', 10, { events: 5 }), [1, 9, 9, 10, 10])
+      assert.deepEqual(await append('number', 11, { events: 1 }), [1])
+      const [{ json }] = (await bashLog(store, 'number')) as [BashRecord]
+      assert.equal(json, going.json)
+      for (let at = 2; at < 10; at++) await append('age', at, {})
+      assert.deepEqual(await append('age', 10, { since: 9 }), [9, 9, 10, 10])
+      for (let at = 2; at < 10; at++) await append('size', at, {})
+      const size = (await bashLog(store, 'size')).slice(-2).reduce((sum, event) => sum + event.json.length, 0)
+      assert.deepEqual(await append('size', 9, { characters: 2 * size }), [9, 9, 9, 9])
+      await store.clearBash('size')
+      assert.deepEqual(await append('size', 9, { characters: size }), [9, 9])
+    })
+  })
+
   describe(`${name}: documents`, () => {
     promise('a document has a version, and is written only by who knows it', async (store, { reopen }) => {
       assert.deepEqual(await store.readDocument('one'), { version: 0, json: undefined })
@@ -647,6 +779,12 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
         eventsById: () => store.eventsById(no, ['x']),
         positionAt: () => store.positionAt(no, 1),
         readDocument: () => store.readDocument('d'),
+        appendBash: () => store.appendBash({ sandbox: 'a', events: [], keep: { events: 1, characters: 1, since: 0 } }),
+        clearBash: () => store.clearBash('a'),
+        readBash: () => store.readBash({ sandbox: 'a', limit: 1 }),
+        bashById: () => store.bashById('a', ['x']),
+        bashHead: () => store.bashHead('a'),
+        runningBash: () => store.runningBash(),
       }
       const codes = await Promise.all(
         Object.entries(calls).map(async ([what, call]) => `${what}: ${(await outcomes([call()]))[0]}`),

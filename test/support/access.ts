@@ -58,7 +58,7 @@ export interface Case {
 /** Every way to bring, or not to bring, a credential over HTTP. */
 export function credentials({ url, key }: Place, cookie: string): (Case & { brings: Brings })[] {
   const name = `gantry_session_${new URL(url).port}`
-  const reading = new Auth([key], 'key').workspaceSession
+  const reading = new Auth([key], 'key').workspaceSession()
   const workspace = (value: string) => ({ Cookie: `oh_workspace_session_key=${value}` })
   return [
     { name: 'nothing', brings: 'nothing', headers: {} },

@@ -41,6 +41,7 @@ export const workspaceRoutes = {
     tag: 'Auth',
     summary: 'Get a cookie that reads the files of workspaces, and does nothing else',
     access: 'caller',
+    confined: true,
     responses: { 204: null },
   }),
   endWorkspaceSession: route({
@@ -49,6 +50,7 @@ export const workspaceRoutes = {
     tag: 'Auth',
     summary: 'Give that cookie back',
     access: 'caller',
+    confined: true,
     responses: { 204: null },
   }),
 }

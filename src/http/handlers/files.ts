@@ -45,8 +45,8 @@ export const fileHandlers = (reach: Reach, trajectories: Trajectories): Handlers
     const files = new Files(await reach(scope))
     return page(await subdirectories(files, query.path, query.include_hidden), query)
   },
-  downloadTrajectory: async ({ params }) => {
-    const zip = await trajectories.zip(params.conversation_id)
+  downloadTrajectory: async ({ params }, { scope }) => {
+    const zip = await trajectories.zip(params.conversation_id, scope)
     const headers = { 'Content-Disposition': attachment(`${hexUuid(params.conversation_id)}.zip`) }
     return new Streamed('application/octet-stream', out => void forward(zip, out), { headers })
   },

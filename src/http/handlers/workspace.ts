@@ -8,6 +8,7 @@ import type { Reach } from '../../sandbox/sandbox.ts'
 import { type Auth, isLoopback, WORKSPACE_COOKIE } from '../auth.ts'
 import { fileReply } from '../file.ts'
 import { Reply, SANDBOXED } from '../reply.ts'
+import { withoutSandbox } from '../scope.ts'
 import type { Call, Handlers } from '../server.ts'
 import { typeOf } from '../types.ts'
 
@@ -19,8 +20,8 @@ export function workspaceHandlers(
   auth: Auth,
 ): Handlers<typeof workspaceRoutes> {
   const show = async (id: string, relative: string, { scope, incoming }: Call) => {
-    const [record, { workspace }] = [await conversations.record(id), await conversations.get(id)]
-    if (scope !== undefined && record.sandbox !== scope) throw fault('conversation_not_found', id)
+    const record = await conversations.record(id, scope)
+    const { workspace } = await conversations.get(id)
     const sandbox = await reach(record.sandbox ?? undefined)
     const root = posix.resolve(sandbox.home, workspace.working_dir)
     const path = posix.resolve(root, relative)
@@ -31,17 +32,18 @@ export function workspaceHandlers(
   return {
     getWorkspace: ({ params }, call) => show(params.conversation_id, '', call),
     getWorkspaceFile: ({ params }, call) => show(params.conversation_id, params.file_path, call),
-    startWorkspaceSession: (_, { incoming }) =>
-      new Reply(204, undefined, { 'Set-Cookie': cookie(incoming, auth.workspaceSession, TEN_YEARS_SECONDS) }),
+    startWorkspaceSession: (_, { incoming, scope }) =>
+      new Reply(204, undefined, { 'Set-Cookie': cookie(incoming, auth.workspaceSession(scope), TEN_YEARS_SECONDS) }),
     endWorkspaceSession: (_, { incoming }) => new Reply(204, undefined, { 'Set-Cookie': cookie(incoming, '', 0) }),
   }
 }
 
 /** For frames on pages of other sites; browsers take such a cookie only where the connection is trusted. */
-function cookie({ headers }: IncomingMessage, value: string, maxAge: number): string {
+function cookie({ headers, url = '' }: IncomingMessage, value: string, maxAge: number): string {
   const host = String(headers['x-forwarded-host'] ?? headers.host ?? '').replace(/:\d+$/, '')
   const trusted =
     headers['x-forwarded-proto'] === 'https' || host === 'localhost' || isLoopback(host.replace(/[[\]]/g, ''))
   const reach = trusted ? 'SameSite=none; Secure; Partitioned' : 'SameSite=lax'
-  return `${WORKSPACE_COOKIE}=${value}; HttpOnly; Max-Age=${maxAge}; Path=/api/conversations; ${reach}`
+  const { prefix } = withoutSandbox(url)
+  return `${WORKSPACE_COOKIE}=${value}; HttpOnly; Max-Age=${maxAge}; Path=${prefix}/api/conversations; ${reach}`
 }

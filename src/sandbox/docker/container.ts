@@ -61,16 +61,26 @@ export const resources = ({ memoryBytes, processes, cpus }: Limits, cores: numbe
 const within = (path: string, { grants }: Order): boolean =>
   grants.some(grant => path === grant.path || path.startsWith(`${grant.path}/`))
 
+/** The path is the image's own. */
+function variables({ env }: Order): string[] {
+  const { PATH, ...base } = baseEnv({ home: HOME, terminal: false })
+  return Object.entries({ ...base, ...env }).map(pair => pair.join('='))
+}
+
+/** Where an image has its programs, after those that were installed for the user. */
+export function pathIn({ Config }: Container): string | undefined {
+  const own = Config.Env?.find(pair => pair.startsWith('PATH='))?.slice('PATH='.length)
+  return own && `${HOME}/.local/bin:${own}`
+}
+
 /** What an engine makes a container from. */
 export function blueprint({ order, owner, user, runtime }: Making) {
-  const { id, command, grants, workingDir, env } = order
+  const { id, command, grants, workingDir } = order
   const fixed = {
     Entrypoint: command ?? IDLE,
     User: `${user.uid}:${user.gid}`,
     // What nobody asked to be run needs no variables: they would be kept in the engine's files.
-    Env: command
-      ? Object.entries({ ...baseEnv({ home: HOME, terminal: false }), ...env }).map(pair => pair.join('='))
-      : [],
+    Env: command ? variables(order) : [],
     // The engine would make it, as root, where a grant has none.
     WorkingDir: within(workingDir, order) ? '/' : workingDir,
     Mounts: grants.map(({ path, readOnly }) => ({ Type: 'bind', Source: path, Target: path, ReadOnly: readOnly })),

@@ -6,8 +6,8 @@ import { fault } from '../../api/errors.ts'
 /** Of those we know, the newest; an engine that is older than that is spoken to in its own. */
 const NEWEST = [1, 47] as const
 
-/** An engine that says nothing for so long is taken for dead. Stopping and pausing are far quicker; pulls keep talking. */
-const SILENCE_MS = 60_000
+/** An engine that says nothing for so long is taken for dead. Longest without a word is the keeping of large files as an image. */
+const SILENCE_MS = 300_000
 
 /** The engine said no. */
 export class EngineError extends Error {
@@ -44,16 +44,17 @@ export class Engine {
   }
 
   async get<T>(path: string, call: Call = {}): Promise<T> {
-    return (await json(await this.stream('GET', path, call))) as T
+    return JSON.parse(await this.#whole('GET', path, call)) as T
   }
 
   async post<T>(path: string, call: Call = {}): Promise<T | undefined> {
-    const answer = await text(await this.stream('POST', path, call))
+    const answer = await this.#whole('POST', path, call)
     return answer ? (JSON.parse(answer) as T) : undefined
   }
 
+  /** For whom the answer says no more than yes. */
   async send(method: 'PUT' | 'DELETE' | 'POST', path: string, call: Call = {}): Promise<void> {
-    await text(await this.stream(method, path, call))
+    await this.#whole(method, path, call)
   }
 
   async headers(path: string, call: Call = {}): Promise<IncomingMessage['headers']> {
@@ -94,6 +95,15 @@ export class Engine {
     return (await json(await this.#answer(this.#request('GET', '/version')))) as { Version: string; ApiVersion: string }
   }
 
+  async #whole(method: Method, path: string, call: Call): Promise<string> {
+    return text(await this.stream(method, path, call)).catch(error => this.#silent(error))
+  }
+
+  #silent(error: Error): never {
+    if (error.name === 'AbortError') throw error
+    throw fault('sandbox_failed', `The Docker engine does not answer at ${this.socketPath}: ${error.message}`)
+  }
+
   async #prefix(): Promise<string> {
     this.#version ??= this.version().then(({ ApiVersion }) => {
       const [major = 1, minor = 0] = ApiVersion.split('.').map(Number)
@@ -132,10 +142,7 @@ export class Engine {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     asked.once('response', resolve)
     asked.on('error', reject)
-    const answer = await promise.catch(error => {
-      if (error.name === 'AbortError') throw error
-      throw fault('sandbox_failed', `The Docker engine does not answer at ${this.socketPath}: ${error.message}`)
-    })
+    const answer = await promise.catch(error => this.#silent(error))
     if ((answer.statusCode ?? 0) < 400) return answer
     const said = await text(answer)
     throw new EngineError(answer.statusCode ?? 0, messageIn(said) ?? `${answer.statusCode} ${answer.statusMessage}`)

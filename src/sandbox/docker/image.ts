@@ -1,8 +1,9 @@
-import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fault } from '../../api/errors.ts'
 import { type Engine, EngineError } from './engine.ts'
 
-interface Progress {
+/** A line of what an engine tells of a pull. */
+interface Step {
   id?: string
   status?: string
   progressDetail?: { current?: number; total?: number }
@@ -30,21 +31,41 @@ export async function pull(engine: Engine, image: string, { onProgress, signal }
   const answer = await engine.stream('POST', '/images/create', { query, signal }).catch(error => {
     throw error instanceof EngineError ? refused(error.message) : error
   })
-  const layers = new Map<string, { current: number; total: number }>()
+  const bar = new Bar()
   let told = -1
-  for await (const line of createInterface({ input: answer })) {
-    if (!line.trim()) continue
-    const { id, status, progressDetail, error } = JSON.parse(line) as Progress
+  for await (const { error, ...step } of stepsIn(answer)) {
     if (error) throw refused(error)
-    const layer = id === undefined ? undefined : layers.get(id)
-    if (id !== undefined && status === 'Downloading' && progressDetail?.total)
-      layers.set(id, { current: progressDetail.current ?? 0, total: progressDetail.total })
-    else if (layer && (status === 'Download complete' || status === 'Pull complete')) layer.current = layer.total
-    const all = [...layers.values()]
-    const total = all.reduce((sum, each) => sum + each.total, 0)
-    if (total === 0) continue
-    const percent = Math.floor((100 * all.reduce((sum, each) => sum + each.current, 0)) / total)
-    if (percent > told) onProgress?.(`Pulling ${image}: ${percent} %`)
-    told = Math.max(told, percent)
+    const percent = bar.add(step)
+    if (percent !== undefined && percent > told) {
+      onProgress?.(`Pulling ${image}: ${percent} %`)
+      told = percent
+    }
+  }
+}
+
+/** Each is a line, and lines are cut anywhere on the way. */
+async function* stepsIn(answer: Readable): AsyncGenerator<Step> {
+  let open = ''
+  for await (const chunk of answer.setEncoding('utf8')) {
+    const lines = (open + chunk).split('\n')
+    open = lines.pop() ?? ''
+    for (const line of lines) if (line.trim()) yield JSON.parse(line) as Step
+  }
+  if (open.trim()) yield JSON.parse(open) as Step
+}
+
+/** How much has come of all layers whose size is known by now. */
+class Bar {
+  readonly #layers = new Map<string, { current: number; total: number }>()
+
+  /** In percent. */
+  add({ id = '', status, progressDetail }: Step): number | undefined {
+    const { current = 0, total } = progressDetail ?? {}
+    const known = this.#layers.get(id)
+    if (status === 'Downloading' && total) this.#layers.set(id, { current, total })
+    else if (known && (status === 'Download complete' || status === 'Pull complete')) known.current = known.total
+    const all = [...this.#layers.values()]
+    const sum = all.reduce((sum, layer) => sum + layer.total, 0)
+    return sum === 0 ? undefined : Math.floor((100 * all.reduce((sum, layer) => sum + layer.current, 0)) / sum)
   }
 }

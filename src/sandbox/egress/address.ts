@@ -12,7 +12,6 @@ export type Scope = 'public' | 'loopback' | 'private' | 'link-local' | 'metadata
 const MISLEADING = /[\0-\x20\x7f"%@/\\?#:<>[\]^`{|}]/
 /** Underscores are in use, whatever the standards say of them. */
 const NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/
-const NUMERIC_END = /(^|\.)(\d+|0x[0-9a-f]*)$/
 
 /**
  * The one spelling of a host: an address as `net.isIP` knows it (IPv6 without brackets, IPv4 never wrapped in it), or a
@@ -22,10 +21,11 @@ export function canonicalHost(text: string): string | undefined {
   const bare = /^\[(.*)\]$/s.exec(text)?.[1]
   if (bare !== undefined || text.includes(':')) return canonicalV6(bare ?? text)
   if (MISLEADING.test(text)) return undefined
+  // Answers nothing for what ends in a number and is no IPv4 address.
   const ascii = domainToASCII(text)
   if (isIPv4(ascii)) return ascii
   const name = ascii.replace(/\.$/, '')
-  return NAME.test(name) && !NUMERIC_END.test(name) ? name : undefined
+  return NAME.test(name) ? name : undefined
 }
 
 function canonicalV6(text: string): string | undefined {

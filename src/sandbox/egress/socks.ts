@@ -27,8 +27,11 @@ const FAILURES: Record<string, number> = {
 
 /** Serves one connection. It has as long as a head may take, over all of its messages. */
 export function serveSocks(visit: Visit): void {
-  const { socket, gone } = visit
-  const take = (count: number) => takeFrom(socket, count, gone)
+  const { socket } = visit
+  const ended = new AbortController()
+  socket.once('end', () => ended.abort())
+  const over = AbortSignal.any([visit.gone, ended.signal])
+  const take = (count: number) => takeFrom(socket, count, over)
   const refuse = (code: number) => {
     socket.end(reply(code))
     socket.resume()
@@ -80,14 +83,20 @@ async function hostOf(kind: number, take: Take): Promise<string | undefined> {
   return (await take(length!)).toString('utf8')
 }
 
-/** The next bytes, leaving what comes after them where it is. */
-async function takeFrom(socket: Duplex, count: number, gone: AbortSignal): Promise<Buffer> {
-  if (count === 0) return Buffer.alloc(0)
+/**
+ * The next bytes, leaving what comes after them where it is. What there is of them is taken out while waiting for more:
+ * a stream that holds something says so at once to everybody who waits, and waiting would become spinning.
+ */
+async function takeFrom(socket: Duplex, count: number, over: AbortSignal): Promise<Buffer> {
+  let held = Buffer.alloc(0)
   for (;;) {
-    const bytes: Buffer | null = socket.read(count)
-    if (bytes?.length === count) return bytes
-    if (bytes !== null || socket.readableEnded) throw new Error('ended early')
-    await once(socket, 'readable', { signal: gone })
+    if (held.length < count) held = Buffer.concat([held, socket.read() ?? Buffer.alloc(0)])
+    if (held.length >= count) {
+      // In the same turn: a stream that was read empty may end in the next.
+      if (held.length > count) socket.unshift(held.subarray(count))
+      return held.subarray(0, count)
+    }
+    await once(socket, 'readable', { signal: over })
   }
 }
 

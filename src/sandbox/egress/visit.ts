@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Egress } from '../sandbox.ts'
+import { canonicalHost } from './address.ts'
 import { dial, Refused, type Ways } from './dial.ts'
 import { join } from './join.ts'
 import { PIPELINED, SHOWN_CHARACTERS } from './limits.ts'
@@ -107,4 +108,4 @@ export class Visit {
 
 /** A host as it may be shown and kept, whatever was sent. */
 export const shown = (host: string): string =>
-  host.slice(0, SHOWN_CHARACTERS).replace(/[^\p{L}\p{N}\p{P}\p{S}]/gu, '\u{fffd}')
+  canonicalHost(host) ?? host.slice(0, SHOWN_CHARACTERS).replace(/[^\p{L}\p{N}\p{P}\p{S}]/gu, '\u{fffd}')

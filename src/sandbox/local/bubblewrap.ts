@@ -10,6 +10,7 @@ const TO_DROP_RIGHTS = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap(name 
 
 export const bubblewrap: Walls = {
   name: 'bubblewrap',
+  leading: 2,
 
   build({ mounts, user, privileged, init }: Plan): string[] {
     const view = mounts.flatMap((mount: Mount) =>

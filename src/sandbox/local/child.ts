@@ -11,8 +11,8 @@ export interface Chain {
   script: string
   /** The descriptor of a file that takes its output and errors: it then runs on when the server is gone. */
   log?: number
-  /** To everything the command started. */
-  signal(name: NodeJS.Signals): Promise<void>
+  /** To everything the command started. `pid` is the chain's first process, as the host counts. */
+  signal(name: NodeJS.Signals, pid: number): Promise<void>
   /** Sets the size of a terminal that has this name inside. */
   resize(terminal: string, size: Size): Promise<void>
 }
@@ -48,7 +48,7 @@ export async function launch(chain: Chain, command: Command): Promise<Process> {
     stdout: (child.stdout as Readable | null) ?? Readable.from([]),
     stderr: (child.stderr as Readable | null) ?? Readable.from([]),
     exit,
-    signal: name => chain.signal(name),
+    signal: name => chain.signal(name, child.pid ?? 0),
     resize: async size => {
       const name = await terminal
       if (name) await chain.resize(name, size)
@@ -71,11 +71,12 @@ function nameFrom(side: Readable): Promise<string | undefined> {
 async function ending(child: ChildProcess, chain: Chain, { timeoutMs, signal }: Command): Promise<Exit> {
   let reason: Exit['reason'] = 'exited'
   let hard: NodeJS.Timeout | undefined
+  const send = (name: NodeJS.Signals) => chain.signal(name, child.pid ?? 0).catch(() => undefined)
   const end = (why: Exit['reason']) => {
     if (reason !== 'exited') return
     reason = why
-    chain.signal('SIGTERM').catch(() => undefined)
-    hard = setTimeout(() => chain.signal('SIGKILL').catch(() => undefined), KILL_AFTER_MS)
+    void send('SIGTERM')
+    hard = setTimeout(() => send('SIGKILL'), KILL_AFTER_MS)
   }
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), timeoutMs)
   const onAbort = () => end('aborted')
@@ -86,6 +87,6 @@ async function ending(child: ChildProcess, chain: Chain, { timeoutMs, signal }: 
   clearTimeout(hard)
   signal?.removeEventListener('abort', onAbort)
   // What ignored the polite signal, or was started since, must not outlive the command that was ended.
-  if (reason !== 'exited') await chain.signal('SIGKILL').catch(() => undefined)
+  if (reason !== 'exited') await send('SIGKILL')
   return { code: code ?? 128 + constants.signals[by as NodeJS.Signals], reason }
 }

@@ -8,7 +8,7 @@ import { becoming } from '../shell.ts'
 import type { Group } from './cgroup.ts'
 import { KILL_AFTER_MS, LISTENING_SHELL, launch } from './child.ts'
 import { Network } from './network.ts'
-import { signalAll, signalMarked } from './tree.ts'
+import { firstChild, signalAll, signalMarked } from './tree.ts'
 import { HOME, type User } from './view.ts'
 import { FILTER_FD, type Holder, NAMESPACE_FD, type Walls } from './walls.ts'
 
@@ -107,7 +107,8 @@ export class Life implements Sandbox {
         argv: ['/bin/sh', '-c', WAY_IN, 'sh', ...words, ...enter, ...LISTENING_SHELL],
         script,
         ...(log !== undefined && { log }),
-        signal: name => (group ? signalAll(() => group.pids(), name) : signalMarked(`GANTRY_EXEC=${number}`, name)),
+        signal: (name, pid) =>
+          group ? signalAll(() => this.#within(group, name, pid), name) : signalMarked(`GANTRY_EXEC=${number}`, name),
         resize: async (terminal, { columns, rows }) => {
           const argv = ['stty', '-F', terminal, 'cols', `${columns}`, 'rows', `${rows}`] as const
           await (await this.exec({ argv, timeoutMs: KILL_AFTER_MS })).exit
@@ -130,6 +131,15 @@ export class Life implements Sandbox {
   close(): void {
     this.#over = true
     this.#network.close()
+  }
+
+  /** Those that lead to the command are spared what the command may want to answer: they tell how it ended. */
+  async #within(group: Group, name: NodeJS.Signals, pid: number): Promise<number[]> {
+    const pids = await group.pids()
+    if (name === 'SIGKILL') return pids
+    const leading = [pid]
+    while (leading.length < this.#walls.leading) leading.push(await firstChild(leading.at(-1)!))
+    return pids.filter(one => !leading.includes(one))
   }
 
   #environment({ pty, env }: Command, number: string): Record<string, string> {

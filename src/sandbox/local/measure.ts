@@ -27,7 +27,7 @@ export async function tail(path: string): Promise<string> {
     const { size } = await file.stat()
     const start = Math.max(0, size - TAIL_BYTES)
     const { buffer, bytesRead } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, start)
-    return buffer.toString('utf8', 0, bytesRead).trim()
+    return buffer.toString('utf8', 0, bytesRead)
   } finally {
     await file.close()
   }

@@ -21,6 +21,8 @@ export interface Plan {
 export interface Walls {
   readonly name: string
   build(plan: Plan): string[]
+  /** How many processes stand between the server and a command, waiting for it. */
+  readonly leading: number
   /** What stands before the words of a command. On the way in descriptor 7 is the sandbox's user namespace, 8 the kernel's filter. */
   enter(holder: Holder, user: User, privileged: boolean, filtered: boolean): string[]
 }
