@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import type { Server } from 'node:http'
@@ -59,7 +58,7 @@ import { Grants } from './sandbox/grants.ts'
 import { Keeper } from './sandbox/keeper.ts'
 import { REST_MS } from './sandbox/limits.ts'
 import { Cgroups } from './sandbox/local/cgroup.ts'
-import { LocalBackend } from './sandbox/local.ts'
+import { LocalBackend, ownerOf } from './sandbox/local.ts'
 import { ProcessBackend } from './sandbox/process.ts'
 import { type Backend, DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
 import { Sandboxes } from './sandbox/sandboxes.ts'
@@ -242,7 +241,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
 /** Everything that sandboxes are made with, tried out. */
 async function openHands(config: Config, log: Log) {
   const privileged = process.getuid?.() === 0
-  const owner = createHash('sha256').update(config.data).digest('hex').slice(0, 12)
+  const owner = ownerOf(config.data)
   const grants = new Grants(config.data, [
     ...config.read_folders.map(path => ({ path: resolve(path), readOnly: true })),
     ...config.workspaces.map(path => ({ path: resolve(path), readOnly: false })),

@@ -82,7 +82,9 @@ export class Auth {
 
   /** The value of the cookie that reads workspaces, those of one sandbox or all, and does nothing else. */
   workspaceSession(scope?: string): string {
-    const token = createHmac('sha256', this.#workspaceKey).update(scope ?? '').digest('base64url')
+    const token = createHmac('sha256', this.#workspaceKey)
+      .update(scope ?? '')
+      .digest('base64url')
     return scope === undefined ? token : `${token}.${scope}`
   }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { fault } from '../api/errors.ts'
 import type { ArchiveFormat } from '../api/files.ts'
 import { GIT_DELTA_SCRIPT, TAR_SCRIPT, TOLD } from './archive-scripts.ts'
-import { cleanPath, listen, PATIENCE_MS, refusal } from './files.ts'
+import { cleanPath, Files, listen, PATIENCE_MS, refusal } from './files.ts'
 import type { Process, Sandbox } from './sandbox.ts'
 
 export interface ArchiveOrder {
@@ -46,6 +46,7 @@ export async function archive(sandbox: Sandbox, order: ArchiveOrder): Promise<Ar
   const argv = delta
     ? [GIT_DELTA_SCRIPT, 'archive', path, order.base_ref ?? '', excludes.join('\n')]
     : [TAR_SCRIPT, 'archive', path, manifest(path, excludes), ...[...excludes, ...PRIVATE].map(tarPattern)]
+  if (sandbox.roots) await new Files(sandbox).stat(path)
   const ending = new AbortController()
   const child = await sandbox.exec({ argv: ['/bin/sh', '-c', ...argv], cwd: '/', signal: ending.signal })
   const complaint = listen(child)

@@ -1,23 +1,11 @@
 import type { Duplex } from 'node:stream'
 import { fault } from '../api/errors.ts'
 import { checked } from './docker/check.ts'
-import {
-  blueprint,
-  type Container,
-  furnish,
-  HOME,
-  LABELS,
-  logsOf,
-  type Making,
-  pathIn,
-  postMortem,
-  resources,
-  type User,
-} from './docker/container.ts'
+import { HOME, type Making, pathIn, type User } from './docker/container.ts'
+import { Containers, lives, refusal } from './docker/containers.ts'
 import { dialled } from './docker/dial.ts'
-import { answered, Engine, EngineError } from './docker/engine.ts'
+import { Engine, EngineError } from './docker/engine.ts'
 import { Execution } from './docker/execution.ts'
-import { pull } from './docker/image.ts'
 import { DIAL } from './docker/script.ts'
 import { baseEnv } from './environment.ts'
 import { run } from './run.ts'
@@ -41,32 +29,35 @@ export interface DockerOptions {
 /** Never root unless asked for. */
 const SOMEBODY: User = { uid: 1000, gid: 1000 }
 
-/** What a sandbox's own command has between the polite signal and its end. */
-const STOP_GRACE_S = 5
-
 /** Of what the first command in a sandbox complains of. */
 const COMPLAINT_BYTES = 4_096
+
+/** How the idle command, and most others, end when they are stopped. */
+const STOPPED_CODES = [0, 143]
 
 /** Containers of a Docker or Podman engine. What a command makes lies in its container, which is kept until it is removed. */
 export class DockerBackend implements Backend {
   readonly name = 'docker'
   readonly #options: DockerOptions
+  readonly #user: User
   readonly #engine: Engine
+  readonly #containers: Containers
   /** Of those this server has started. */
   readonly #orders = new Map<string, Order>()
   /** Where their images have programs. */
   readonly #paths = new Map<string, string | undefined>()
-  readonly #stopped = new Set<string>()
   readonly #networks = new Map<string, () => void>()
   readonly #executions = new Map<string, Set<Execution>>()
+  readonly #stopped = new Set<string>()
   /** The last step of each life: one waits for the other. */
   readonly #steps = new Map<string, Promise<unknown>>()
   readonly #starting = new Map<string, AbortController>()
-  #cores: Promise<number> | undefined
 
   constructor(options: DockerOptions) {
     this.#options = options
+    this.#user = options.user ?? SOMEBODY
     this.#engine = new Engine(options.socketPath)
+    this.#containers = new Containers(this.#engine, options.owner)
   }
 
   async prove(): Promise<Proof> {
@@ -92,17 +83,16 @@ export class DockerBackend implements Backend {
 
   pause(id: string): Promise<void> {
     return this.#step(id, async () => {
-      if ((await this.#find(id))?.State.Status === 'running') await this.#post(id, 'pause')
+      if ((await this.look(id)).state === 'running') await this.#containers.pause(id)
     })
   }
 
   resume(id: string): Promise<void> {
     return this.#step(id, async () => {
-      if ((await this.#find(id))?.State.Status !== 'paused') return
-      await this.#post(id, 'unpause')
+      if ((await this.look(id)).state !== 'paused') return
+      await this.#thaw(id)
       const order = this.#orders.get(id)
       if (order) await this.#connected(order)
-      await Promise.all([...this.#running(id)].map(execution => execution.thawed()))
     })
   }
 
@@ -112,32 +102,26 @@ export class DockerBackend implements Backend {
   }
 
   remove(id: string): Promise<void> {
-    this.#starting.get(id)?.abort(fault('sandbox_unavailable', id, 'being stopped'))
+    this.#starting.get(id)?.abort(fault('sandbox_unavailable', id, 'being removed'))
     return this.#step(id, async () => {
       this.#forget(id)
-      await this.#deleteContainer(id)
-      await this.#engine.send('DELETE', `/images/${this.#kept(id)}`, { query: { force: true } }).catch(error => {
-        if (!answered(error, 404)) throw error
-      })
+      await this.#containers.remove(id)
       this.#stopped.delete(id)
     })
   }
 
   async look(id: string): Promise<Sight> {
-    const found = await this.#find(id)
+    const found = await this.#containers.find(id)
     if (!found) return { state: 'absent' }
     const { Status, ExitCode } = found.State
     if (Status === 'running' || Status === 'paused') return { state: Status }
-    // Those of an earlier server are known only by how they ended: these are the ends of a stop.
-    const asked = this.#stopped.has(id) || (!this.#orders.has(id) && [0, 143].includes(ExitCode))
-    return asked ? { state: 'stopped' } : { state: 'stopped', failure: await this.#why(id, found) }
+    // How those of an earlier server came to their end is not known otherwise.
+    const asked = this.#stopped.has(id) || (!this.#orders.has(id) && STOPPED_CODES.includes(ExitCode))
+    return asked ? { state: 'stopped' } : { state: 'stopped', failure: await this.#containers.why(id, found) }
   }
 
-  async list(): Promise<string[]> {
-    const filters = JSON.stringify({ label: [`${LABELS.owner}=${this.#options.owner}`] })
-    const query = { all: true, filters }
-    const found = await this.#engine.get<{ Labels: Record<string, string> }[]>('/containers/json', { query })
-    return found.map(({ Labels }) => Labels[LABELS.sandbox]).filter(id => id !== undefined)
+  list(): Promise<string[]> {
+    return this.#containers.list()
   }
 
   sandbox(id: string): Sandbox {
@@ -152,24 +136,12 @@ export class DockerBackend implements Backend {
     }
   }
 
-  async logs(id: string): Promise<string> {
-    return logsOf(this.#engine, this.#name(id)).catch(error => {
-      if (answered(error, 404)) return ''
-      throw error
-    })
+  logs(id: string): Promise<string> {
+    return this.#containers.logs(id)
   }
 
-  async usage(id: string): Promise<Usage> {
-    const found = await this.#find(id, { size: true })
-    const alive = found?.State.Status === 'running' || found?.State.Status === 'paused'
-    const stats = alive ? await this.#stats(id) : undefined
-    const { usage = 0, stats: { total_inactive_file = 0, inactive_file = total_inactive_file } = {} } =
-      stats?.memory_stats ?? {}
-    return {
-      memoryBytes: Math.max(0, usage - inactive_file),
-      diskBytes: found?.SizeRw ?? 0,
-      processes: stats?.pids_stats?.current ?? 0,
-    }
+  usage(id: string): Promise<Usage> {
+    return this.#containers.usage(id)
   }
 
   /** Containers stay; what was executed in them for this server's callers does not. */
@@ -177,9 +149,7 @@ export class DockerBackend implements Backend {
     for (const starting of this.#starting.values()) starting.abort(fault('shutting_down'))
     const executions = [...this.#executions.values()].flatMap(some => [...some])
     await Promise.allSettled(executions.map(execution => execution.signal('SIGKILL')))
-    for (const release of this.#networks.values()) release()
-    this.#networks.clear()
-    this.#orders.clear()
+    for (const id of [...this.#orders.keys()]) this.#forget(id)
   }
 
   async #start(order: Order, signal: AbortSignal): Promise<void> {
@@ -187,22 +157,14 @@ export class DockerBackend implements Backend {
     const making: Making = { order, owner: this.#options.owner, user: this.#user, runtime: this.#options.runtime }
     try {
       signal.throwIfAborted()
-      let found = await this.#renewed(making)
-      if (!found) {
-        await this.#make(making, signal)
-        found = await this.#find(id)
-      }
+      const found = await this.#containers.prepare(making, signal)
       signal.throwIfAborted()
-      if (found) this.#paths.set(id, pathIn(found))
-      if (found?.State.Status === 'paused') await this.#post(id, 'unpause')
-      else if (found?.State.Status !== 'running') {
-        await this.#limit(id, order, found)
-        await this.#post(id, 'start')
-      }
+      if (!lives(found)) await this.#containers.start(id)
+      else if (found?.State.Status === 'paused') await this.#thaw(id)
+      this.#paths.set(id, found && pathIn(found))
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof EngineError) throw fault('sandbox_failed', `The sandbox could not start: ${error.message}`)
-      throw error
+      throw refusal(error, 'The sandbox could not start')
     }
     this.#stopped.delete(id)
     this.#orders.set(id, order)
@@ -211,10 +173,9 @@ export class DockerBackend implements Backend {
       await this.#probe(order)
       signal.throwIfAborted()
     } catch (error) {
-      const found = await this.#find(id)
-      const ended = found !== undefined && found.State.Status !== 'running'
-      const why = ended ? await this.#why(id, found) : (error as Error).message
-      await this.#stop(id)
+      const found = await this.#containers.find(id)
+      const why = found && !lives(found) ? await this.#containers.why(id, found) : (error as Error).message
+      await this.#stop(id, { atOnce: true })
       signal.throwIfAborted()
       throw fault('sandbox_failed', why)
     }
@@ -223,70 +184,29 @@ export class DockerBackend implements Backend {
   /** Proves that commands run, by making the working directory where the engine could not. */
   async #probe(order: Order): Promise<void> {
     const argv = ['mkdir', '-p', '--', order.workingDir] as const
-    const { code, stderr } = await run(this.sandbox(order.id), { argv, cwd: '/' }, { limit: COMPLAINT_BYTES })
-    if (code !== 0)
-      throw new Error(`The working directory cannot be made: ${stderr.toString().trim() || `exit code ${code}`}`)
+    const { code, stdout, stderr } = await run(this.sandbox(order.id), { argv, cwd: '/' }, { limit: COMPLAINT_BYTES })
+    if (code === 0) return
+    // When there is no shell, it is the engine that complains, on the other stream.
+    const complaint = `${stderr}${stdout}`.trim() || `exit code ${code}`
+    throw new Error(`The working directory cannot be made: ${complaint}`)
   }
 
-  async #make(making: Making, signal: AbortSignal): Promise<void> {
-    const { order } = making
-    const kept = this.#kept(order.id)
-    const again = await this.#engine.get(`/images/${kept}/json`).then(
-      () => true,
-      () => false,
-    )
-    const Image = again ? kept : order.image
-    if (!Image) throw fault('sandbox_failed', 'A sandbox of the Docker engine needs an image')
-    const plan = blueprint(making)
-    const HostConfig = { ...plan.HostConfig, ...resources(order.limits, await this.#coresThere()) }
-    const create = () =>
-      this.#engine.post('/containers/create', {
-        query: { name: this.#name(order.id) },
-        body: { ...plan, HostConfig, Image },
-      })
-    await create().catch(async error => {
-      if (!answered(error, 404)) throw error
-      await pull(this.#engine, Image, { onProgress: order.onProgress, signal })
-      await create()
-    })
-    if (!again) await furnish(this.#engine, this.#name(order.id), making)
-  }
-
-  /**
-   * The container there is, if it has the shape that is ordered now, or runs. Another is kept as an image, so that the next one has
-   * all its files. One that never ran has none, and may not be furnished.
-   */
-  async #renewed(making: Making): Promise<Container | undefined> {
-    const { id } = making.order
-    const found = await this.#find(id)
-    if (!found || found.State.Status === 'running' || found.State.Status === 'paused') return found
-    if (found.State.Status !== 'created') {
-      if (found.Config.Labels?.[LABELS.shape] === blueprint(making).Labels[LABELS.shape]) return found
-      const [repo, tag] = this.#kept(id).split(':') as [string, string]
-      await this.#engine.post('/commit', { query: { container: this.#name(id), repo, tag } })
-    }
-    await this.#deleteContainer(id)
-    return undefined
-  }
-
-  async #limit(id: string, { limits }: Order, found: Container | undefined): Promise<void> {
-    const wanted = resources(limits, await this.#coresThere())
-    const { Memory, PidsLimit, NanoCpus } = found?.HostConfig ?? wanted
-    if (Memory === wanted.Memory && PidsLimit === wanted.PidsLimit && NanoCpus === wanted.NanoCpus) return
-    await this.#engine.post(`/containers/${this.#name(id)}/update`, { body: wanted })
-  }
-
-  async #stop(id: string): Promise<void> {
+  async #stop(id: string, { atOnce } = { atOnce: false }): Promise<void> {
     this.#forget(id)
-    const found = await this.#find(id)
-    if (found?.State.Status === 'paused') await this.#post(id, 'unpause')
-    if (found?.State.Status !== 'running' && found?.State.Status !== 'paused') return
+    const found = await this.#containers.find(id)
+    if (!lives(found)) return
     this.#stopped.add(id)
-    await this.#engine.post(`/containers/${this.#name(id)}/stop`, { query: { t: STOP_GRACE_S } }).catch(error => {
-      if (!answered(error, 404)) throw error
-    })
+    // Nobody frozen hears a signal.
+    if (found?.State.Status === 'paused') await this.#containers.unpause(id)
+    await this.#containers.stop(id, { atOnce })
   }
 
+  async #thaw(id: string): Promise<void> {
+    await this.#containers.unpause(id)
+    await Promise.all([...(this.#executions.get(id) ?? [])].map(execution => execution.thawed()))
+  }
+
+  /** What is known of it only while it runs. */
   #forget(id: string): void {
     this.#orders.delete(id)
     this.#paths.delete(id)
@@ -303,19 +223,20 @@ export class DockerBackend implements Backend {
   }
 
   async #exec(order: Order, command: Command): Promise<Process> {
+    const { id } = order
     const base = baseEnv({ home: HOME, terminal: command.pty !== undefined })
-    const env = {
-      ...base,
-      PATH: this.#paths.get(order.id) ?? base.PATH!,
-      ...order.env,
-      ...command.env,
-    }
+    const path = this.#paths.get(id)
+    const env = { ...base, ...(path && { PATH: path }), ...order.env, ...command.env }
     const launch = checked({ ...command, cwd: command.cwd ?? order.workingDir, env })
-    const place = { engine: this.#engine, container: this.#name(order.id), user: `${this.#user.uid}:${this.#user.gid}` }
-    const execution = await Execution.start(place, launch).catch(error => this.#shut(order.id, error))
-    const running = this.#running(order.id)
-    running.add(execution)
-    execution.exit.then(() => running.delete(execution))
+    const { uid, gid } = this.#user
+    const place = { engine: this.#engine, container: this.#containers.name(id), user: `${uid}:${gid}` }
+    const execution = await Execution.start(place, launch).catch(error => this.#shut(id, error))
+    const executions = this.#executions.get(id) ?? new Set()
+    this.#executions.set(id, executions.add(execution))
+    execution.exit.then(() => {
+      executions.delete(execution)
+      if (executions.size === 0 && this.#executions.get(id) === executions) this.#executions.delete(id)
+    })
     return execution
   }
 
@@ -329,13 +250,19 @@ export class DockerBackend implements Backend {
   async #shut(id: string, error: unknown): Promise<never> {
     if (!(error instanceof EngineError)) throw error
     const { state } = await this.look(id)
-    if (state !== 'running') throw fault('sandbox_unavailable', id, state === 'paused' ? 'paused' : 'not running')
-    throw fault('sandbox_failed', `The command could not start: ${error.message}`)
+    if (state === 'running') throw refusal(error, 'The command could not start')
+    throw fault('sandbox_unavailable', id, state === 'paused' ? 'paused' : 'not running')
+  }
+
+  async #pid(id: string): Promise<number> {
+    const pid = (await this.#containers.find(id))?.State.Pid
+    if (!pid) throw fault('sandbox_unavailable', id, 'not running')
+    return pid
   }
 
   /** One after the other, whatever came of the one before. */
   #step<T>(id: string, take: () => Promise<T>): Promise<T> {
-    const step = (this.#steps.get(id) ?? Promise.resolve()).then(take, take)
+    const step = (this.#steps.get(id) ?? Promise.resolve()).then(take)
     const settled = step
       .catch(() => undefined)
       .then(() => {
@@ -343,75 +270,5 @@ export class DockerBackend implements Backend {
       })
     this.#steps.set(id, settled)
     return step
-  }
-
-  async #find(id: string, query: { size?: boolean } = {}): Promise<Container | undefined> {
-    return this.#engine.get<Container>(`/containers/${this.#name(id)}/json`, { query }).catch(error => {
-      if (answered(error, 404)) return undefined
-      throw error
-    })
-  }
-
-  async #pid(id: string): Promise<number> {
-    const pid = (await this.#find(id))?.State.Pid
-    if (!pid) throw fault('sandbox_unavailable', id, 'not running')
-    return pid
-  }
-
-  #why(id: string, found: Container): Promise<string> {
-    return postMortem(this.#engine, this.#name(id), found)
-  }
-
-  async #stats(id: string) {
-    interface Stats {
-      memory_stats?: { usage?: number; stats?: { total_inactive_file?: number; inactive_file?: number } }
-      pids_stats?: { current?: number }
-    }
-    const query = { stream: false, 'one-shot': true }
-    return this.#engine.get<Stats>(`/containers/${this.#name(id)}/stats`, { query }).catch(() => undefined)
-  }
-
-  async #post(id: string, what: 'start' | 'pause' | 'unpause'): Promise<void> {
-    await this.#engine.post(`/containers/${this.#name(id)}/${what}`)
-  }
-
-  async #deleteContainer(id: string): Promise<void> {
-    const path = `/containers/${this.#name(id)}`
-    const query = { force: true, v: true }
-    await this.#engine.send('DELETE', path, { query }).catch(async error => {
-      if (answered(error, 404)) return
-      if (!answered(error, 409)) throw error
-      // Somebody else is removing it.
-      await this.#engine.send('POST', `${path}/wait`, { query: { condition: 'removed' } }).catch(gone => {
-        if (!answered(gone, 404)) throw gone
-      })
-    })
-  }
-
-  async #coresThere(): Promise<number> {
-    this.#cores ??= this.#engine.get<{ NCPU: number }>('/info').then(({ NCPU }) => NCPU)
-    return this.#cores.catch(error => {
-      this.#cores = undefined
-      throw error
-    })
-  }
-
-  #running(id: string): Set<Execution> {
-    const running = this.#executions.get(id) ?? new Set()
-    this.#executions.set(id, running)
-    return running
-  }
-
-  get #user(): User {
-    return this.#options.user ?? SOMEBODY
-  }
-
-  #name(id: string): string {
-    return `gantry-${this.#options.owner}-${id}`
-  }
-
-  /** The image a container's files are kept in while it is made anew. */
-  #kept(id: string): string {
-    return `${this.#name(id).toLowerCase()}:kept`
   }
 }

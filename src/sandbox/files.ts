@@ -42,13 +42,14 @@ export interface OpenFile extends FileInfo {
 
 /**
  * The files of a sandbox, reached from inside it, one command an operation. Paths are absolute, and `..` in them is taken by
- * the letter, before any link is followed. With `roots`, whatever leads out of them is refused as `outside_workspace`.
+ * the letter, before any link is followed. With `roots`, by default the sandbox's, whatever leads out of them is refused as
+ * `outside_workspace`.
  */
 export class Files {
   readonly #sandbox: Sandbox
   readonly #roots: readonly string[]
 
-  constructor(sandbox: Sandbox, roots: readonly string[] = []) {
+  constructor(sandbox: Sandbox, roots: readonly string[] = sandbox.roots ?? []) {
     this.#sandbox = sandbox
     this.#roots = roots.map(cleanPath)
   }

@@ -148,6 +148,7 @@ export class Keeper {
       id,
       home: sandbox.home,
       workingDir: sandbox.workingDir,
+      ...(sandbox.roots && { roots: sandbox.roots }),
       exec: async command => {
         entry.commands += 1
         const over = () => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chown, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +13,8 @@ import { WAY_ENV } from './local/child.ts'
 import { type Gate, Life } from './local/life.ts'
 import { diskUsage, foldersIn, memoryUsage, tail } from './local/measure.ts'
 import { seccompFilter } from './local/seccomp.ts'
-import { beneath, firstChild, holding, isHolding, signalAll, stateOf } from './local/tree.ts'
+import { beneath, firstChild, holding, isHolding, signalAll, signalMarked, stateOf, stopAll } from './local/tree.ts'
+import { utilLinux } from './local/util-linux.ts'
 import { furnish, type Mount, systemView, type User, viewOf } from './local/view.ts'
 import type { Holder, Walls } from './local/walls.ts'
 import { run } from './run.ts'
@@ -30,6 +32,8 @@ export interface LocalOptions {
   /** Whether the server is root. */
   privileged: boolean
   cgroups?: Cgroups | undefined
+  /** With what walls are built, the best first; both kinds unless given. */
+  walls?: readonly Walls[]
   /** Where requests that leave a sandbox go; without it there is no way out. */
   gate?: Gate | undefined
   /** Something ended without having been told to. */
@@ -37,6 +41,9 @@ export interface LocalOptions {
   /** Something is missing that a person would want to know of. */
   onTrouble?: (id: string, what: string) => void
 }
+
+/** Tells the sandboxes of one data folder from those of any other on the machine. */
+export const ownerOf = (data: string): string => createHash('sha256').update(data).digest('hex').slice(0, 12)
 
 /** A process that is in its groups, and then becomes its arguments. `$1` is where its id goes. */
 const HOLD = `echo $$ > "$1"; n=$2; shift 2
@@ -61,7 +68,7 @@ export class LocalBackend implements Backend {
     this.#options = options
     this.#filter = filter
     this.#system = system
-    this.#walls = bubblewrap
+    this.#walls = options.walls?.[0] ?? bubblewrap
   }
 
   static async open(options: LocalOptions): Promise<LocalBackend> {
@@ -77,7 +84,7 @@ export class LocalBackend implements Backend {
     const limits = { memoryBytes: 256e6, processes: 64, cpus: 1, diskBytes: 1e9 }
     const order = { id, workingDir: '/workspace', env: {}, limits, egress: { mode: 'none' }, grants: [] } as const
     const reasons: string[] = []
-    for (const walls of [bubblewrap]) {
+    for (const walls of this.#options.walls ?? [bubblewrap, utilLinux]) {
       this.#walls = walls
       try {
         await this.start(order, signal)
@@ -139,7 +146,7 @@ export class LocalBackend implements Backend {
     if (life) life.paused = true
     const group = this.#group(id)
     if (group) await group.freeze(true)
-    else await signalAll(() => beneath(holder.init), 'SIGSTOP')
+    else await stopAll(() => beneath(holder.init))
   }
 
   async #resume(id: string): Promise<void> {
@@ -147,7 +154,7 @@ export class LocalBackend implements Backend {
     if (!holder) return
     const group = this.#group(id)
     if (group) await group.freeze(false)
-    else await signalAll(() => beneath(holder.init), 'SIGCONT')
+    else await this.#signalWithout(id, holder, 'SIGCONT')
     const life = this.#lives.get(id)
     if (life) life.paused = false
   }
@@ -156,6 +163,12 @@ export class LocalBackend implements Backend {
     this.#lives.get(id)?.close()
     this.#lives.delete(id)
     await this.#end(id)
+  }
+
+  /** Without a group: what is inside, and what leads there, which stops when that is stopped. */
+  async #signalWithout(id: string, holder: Holder | undefined, name: NodeJS.Signals): Promise<void> {
+    if (holder) await signalAll(() => beneath(holder.init), name)
+    await signalMarked(`GANTRY_WAY=${this.#options.owner}/${id}`, name)
   }
 
   /** Ends every process of it, whoever started them. */
@@ -168,7 +181,8 @@ export class LocalBackend implements Backend {
       } catch {
         // It ended meanwhile.
       }
-    await group?.kill()
+    if (group) await group.kill()
+    else await this.#signalWithout(id, holder, 'SIGKILL')
     for (let wait = 0.5; holder && (await isHolding(holder.outer, this.#mark(id))); wait = Math.min(wait * 2, 20))
       await delay(wait)
     await group?.remove()
@@ -236,7 +250,8 @@ export class LocalBackend implements Backend {
       return earlier
     }
     earlier?.close()
-    const surroundings = { user, privileged, filter: this.#filter, gate, onTrouble }
+    const markOf = (id: string) => `${this.#options.owner}/${id}`
+    const surroundings = { user, privileged, filter: this.#filter, gate, markOf, onTrouble }
     const life = new Life(order, holder, this.#walls, this.#group(order.id), surroundings)
     this.#lives.set(order.id, life)
     return life
@@ -252,7 +267,9 @@ export class LocalBackend implements Backend {
     const group = this.#group(order.id)
     await Promise.all([furnish(root, own), group?.make(order.limits)])
     const mounts = await viewOf(root, this.#system, order.grants, own)
-    const plan = { mounts, user, privileged, init: ['/bin/sh', '-c', INIT] }
+    const spot = join(folder, 'spot')
+    await mkdir(spot, { recursive: true })
+    const plan = { mounts, user, spot, privileged, init: ['/bin/sh', '-c', INIT] }
     const doors = group?.doors ?? []
     const words = [join(folder, 'pid'), `${doors.length}`, ...doors, ...this.#walls.build(plan)]
     const log = join(folder, 'log')

@@ -75,6 +75,7 @@ export class ProcessBackend implements Backend {
       id,
       home: this.#home(id),
       workingDir: this.#inside(order),
+      roots: [join(this.#folder, id), ...order.grants.map(({ path }) => path)],
       exec: command => this.#exec(order, command),
       connect: port => dial(port),
     }

@@ -105,6 +105,8 @@ export interface Sandbox {
   /** The home folder inside. */
   readonly home: string
   readonly workingDir: string
+  /** Where the file routes stay, should there be no wall: absent where everything within reach is the sandbox's own. */
+  readonly roots?: readonly string[]
   exec(command: Command): Promise<Process>
   /** Connects to a port that something inside listens on, on its loopback. */
   connect(port: number): Promise<Duplex>

@@ -27,7 +27,7 @@ export function becoming({ argv, cwd, env, pty, limits = [] }: Launch): string {
   const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quote(value)}\n`)
   const missing = quote(`No such directory: ${cwd}`)
   const command = `exec ${argv.map(quote).join(' ')}`
-  return `umask 022\n${[...limits, ''].join('\n')}${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
+  return `unset GANTRY_WAY; umask 022\n${[...limits, ''].join('\n')}${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
 ${pty ? inTerminal(command, pty) : `exec 4>&-\n${command}`}`
 }
 

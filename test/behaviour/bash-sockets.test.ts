@@ -27,7 +27,11 @@ async function live(socket: TestSocket): Promise<TestSocket> {
   return socket
 }
 
-const ends = (socket: TestSocket) => socket.frames.filter(({ exit_code }) => typeof exit_code === 'number').length
+/** Whether so many commands have begun, and all of them have ended. */
+const hasEnded = ({ frames }: TestSocket, number: number): boolean => {
+  const begun = frames.filter(({ kind }) => kind === 'BashCommand').length
+  return begun >= number && frames.filter(({ exit_code }) => typeof exit_code === 'number').length === begun
+}
 
 describe('following commands over a socket', () => {
   test('a frame starts a command, and what becomes of it comes back, nulls included', async () => {
@@ -57,22 +61,20 @@ describe('following commands over a socket', () => {
     const number = count({ sample: 60, deep: 400 })
     await server.client.clearBashEvents()
     using first = await live(open('?resend_mode=all'))
+    using others = new DisposableStack()
     const late: TestSocket[] = []
     await inParallel(
       Array.from({ length: number }, (_, i) => i),
       async i => {
-        if (i % 10 === 5) late.push(open('?resend_mode=all'))
+        if (i % 10 === 5) late.push(others.use(open('?resend_mode=all')))
         if (i % 2 === 0) await execute(server, `echo ${i}; sleep 0.0$((${i} % 7))`)
         else first.send({ command: `echo ${i}` })
       },
       4,
     )
-    for (const socket of [first, ...late]) await until('all had ended', () => ends(socket) === number + 1)
+    for (const socket of [first, ...late]) await until('all had ended', () => hasEnded(socket, number + 1))
     const log = await allEvents(server)
-    for (const socket of [first, ...late]) {
-      assert.deepEqual(socket.frames, log)
-      socket[Symbol.dispose]()
-    }
+    for (const socket of [first, ...late]) assert.deepEqual(socket.frames, log)
   })
 
   test('what is wrong with a frame is said as a BashError, and the socket stays open', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { test } from 'node:test'
-import { converse, Gate, socksRequest } from '../support/egress.ts'
+import { closed, converse, Gate, socksRequest } from '../support/egress.ts'
 import { inParallel } from '../support/exchange.ts'
 import { Random } from '../support/random.ts'
 import { until } from '../support/wait.ts'
@@ -64,7 +63,7 @@ test('T-49: who leaves at any moment leaves nothing behind', async t => {
       for (let turns = random.int(4); turns > 0; turns--) await new Promise(setImmediate)
       if (random.int(2)) socket.resetAndDestroy()
       else socket.destroy()
-      if (!socket.closed) await once(socket, 'close')
+      await closed(socket)
     },
     16,
   )

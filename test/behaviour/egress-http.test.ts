@@ -7,7 +7,8 @@ import { text as readAll } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { HEAD_BYTES } from '../../src/sandbox/egress/limits.ts'
-import { converse, Destination, Gate, listener } from '../support/egress.ts'
+import { closed, converse, Destination, Gate, listener, over } from '../support/egress.ts'
+import { until } from '../support/wait.ts'
 
 const PUBLIC = '93.184.216.34'
 const names = { 'good.example': [PUBLIC] }
@@ -81,6 +82,8 @@ describe('a plain HTTP request', () => {
     )
     assert.equal(named.requests.length, 1)
     assert.equal(named.requests[0]?.body, 'abc')
+    const empty = await send(request('POST http://good.example/ HTTP/1.1', 'Connection: close'))
+    assert.equal(empty.requests[0]?.headers['content-length'], '0')
     const waiting = await send(
       `${request('PUT http://good.example/ HTTP/1.1', 'Content-Length: 3', 'Expect: 100-continue', 'Connection: close')}abc`,
     )
@@ -123,6 +126,18 @@ describe('a plain HTTP request', () => {
     await using gate = await Gate.open({ names, destination })
     await converse(gate, request('GET http://good.example/ HTTP/1.1').repeat(100))
     assert.equal(gate.connections.length, 1)
+  })
+
+  test('that is being answered is not followed by what would take over its connection', async () => {
+    await using destination = await listener(() => undefined)
+    await using gate = await Gate.open({ names, destination })
+    for (const next of [
+      request('CONNECT good.example:80 HTTP/1.1'),
+      request('GET http://good.example/ HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket'),
+    ]) {
+      assert.equal(await converse(gate, request('GET http://good.example/ HTTP/1.1') + next), '')
+    }
+    await until('it is given up', () => gate.upstreams.every(upstream => upstream.destroyed))
   })
 
   test('is judged by the policy of the moment', async () => {
@@ -185,7 +200,7 @@ describe('a plain HTTP request', () => {
   for (const [what, bytes] of Object.entries(smuggled)) {
     test(`with ${what} is refused and reaches nobody`, async () => {
       const { said, connections } = await send(bytes)
-      assert.match(said, /^HTTP\/1\.1 4\d\d /)
+      assert.match(said, /^(HTTP\/1\.1 4\d\d |$)/)
       assert.deepEqual(connections, [])
     })
   }
@@ -200,6 +215,38 @@ describe('a plain HTTP request', () => {
     const said = await converse(gate, request('GET http://good.example/ HTTP/1.1'))
     assert.match(said, /Content-Length: 10\r\n/)
     assert.match(said, /\r\n\r\nhalf$/)
+  })
+
+  test('that is answered before it was read to its end leaves its connection to the next', async () => {
+    const answer = 'HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno'
+    await using destination = await listener(socket => socket.once('data', () => socket.write(answer)))
+    await using gate = await Gate.open({ names, destination })
+    const socket = gate.connect().setEncoding('latin1')
+    socket.write(request('POST http://good.example/ HTTP/1.1', 'Content-Length: 1000000'))
+    const [first] = await once(socket, 'data')
+    assert.match(first, /^HTTP\/1\.1 413 /)
+    socket.write('x'.repeat(1_000_000))
+    socket.write(request('GET http://10.0.0.1/ HTTP/1.1'))
+    const [second] = await once(socket, 'data')
+    assert.match(second, /^(no)?HTTP\/1\.1 403 /)
+    socket.destroy()
+  })
+
+  test('that becomes rubbish while it is answered is hung up on', async () => {
+    const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n'
+    await using destination = await listener(socket => socket.once('data', () => socket.write(answer)))
+    await using gate = await Gate.open({ names, destination })
+    const socket = gate.connect().setEncoding('latin1')
+    socket.write(request('POST http://good.example/ HTTP/1.1', 'Transfer-Encoding: chunked'))
+    socket.write('1\r\na\r\n')
+    let said = ''
+    socket.on('data', chunk => {
+      said += chunk
+      socket.write('rubbish\r\n')
+    })
+    await over(socket)
+    assert.deepEqual(said.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200'])
+    socket.destroy()
   })
 
   test('whose answer is no HTTP is answered with 502', async () => {
@@ -225,8 +272,8 @@ describe('a plain HTTP request', () => {
     await using gate = await Gate.open({ names, destination })
     const client = gate.connect()
     client.write(request('GET http://good.example/ HTTP/1.1'))
-    await once(client, 'close')
-    await once(gate.upstreams[0]!, 'close')
+    await closed(client)
+    await closed(gate.upstreams[0]!)
     assert.ok(upstream)
   })
 })
@@ -293,7 +340,25 @@ describe('an upgrade', () => {
     assert.equal(headers['proxy-authorization'], undefined)
     socket.terminate()
     sockets.close()
-    await once(gate.upstreams[0]!, 'close')
+    await closed(gate.upstreams[0]!)
+  })
+
+  test('to anything else is not asked for', async () => {
+    const headers = ['Connection: Upgrade, HTTP2-Settings, close', 'Upgrade: h2c', 'HTTP2-Settings: x']
+    const { said, requests } = await send(request('GET http://good.example/ HTTP/1.1', ...headers))
+    assert.match(said, /^HTTP\/1\.1 200 /)
+    assert.deepEqual(requests[0]?.raw, ['Host', 'good.example', 'Connection', 'close'])
+  })
+
+  test('is granted together with the first words', async () => {
+    const granted = 'HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: x\r\n'
+    const headers = 'Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+    await using destination = await listener(socket =>
+      socket.once('data', () => socket.end(`${granted}${headers}first`)),
+    )
+    await using gate = await Gate.open({ names, destination })
+    const asked = request('GET http://good.example/ HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket')
+    assert.equal(await converse(gate, asked), `${granted}${headers}first`)
   })
 
   test('that the destination does not want is answered as it answers', async () => {
@@ -320,7 +385,7 @@ test('a connection need not be a socket', async () => {
     inside.write(bytes)
     assert.match(await readAll(inside), /^HTTP\/1\.1 200 [\s\S]*hello/)
     inside.end()
-    await once(outside, 'close')
+    await closed(outside)
   }
   assert.equal(gate.proxy.count('other'), 0)
 })

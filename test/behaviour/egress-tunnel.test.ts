@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
+import { join } from '../../src/sandbox/egress/join.ts'
 import { EgressProxy } from '../../src/sandbox/egress/proxy.ts'
-import { converse, Gate, type GateOptions, listener, socksCode, socksRequest, WAYS } from '../support/egress.ts'
+import {
+  closed,
+  converse,
+  Gate,
+  type GateOptions,
+  listener,
+  over,
+  socksCode,
+  socksRequest,
+  WAYS,
+} from '../support/egress.ts'
 import { until } from '../support/wait.ts'
 
 const names = { 'good.example': ['93.184.216.34'] }
@@ -96,14 +108,14 @@ for (const [name, opening, granted] of tunnels) {
       leaving.write(opening)
       await once(leaving, 'data')
       leaving.resetAndDestroy()
-      await once(gate.upstreams[0]!, 'close')
+      await closed(gate.upstreams[0]!)
       const left = gate.connect()
       left.write(opening)
       await once(left, 'data')
       await until('the destination has it', () => inside[1])
       inside[1]!.resetAndDestroy()
       left.resume()
-      await once(left, 'end')
+      await over(left)
       await until('both are gone', () => gate.proxy.count('box') === 0)
     })
 
@@ -122,7 +134,7 @@ for (const [name, opening, granted] of tunnels) {
         await once(socket, 'data')
         end()
         socket.resume()
-        await once(socket, 'end')
+        await over(socket)
         await until('the other side is gone too', () => gate.upstreams.every(upstream => upstream.destroyed))
       }
       assert.equal(await converse(gate, opening), '')
@@ -135,11 +147,46 @@ for (const [name, opening, granted] of tunnels) {
       socket.write(opening)
       await until('it is being opened', () => gate.upstreams[0])
       gate.proxy.drop('box')
-      await once(gate.upstreams[0]!, 'close')
+      await closed(gate.upstreams[0]!)
       socket.destroy()
     })
   })
 }
+
+test('who is cut off does not wait for the other side to read', async () => {
+  const one = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })
+  const other = new Duplex({ read: () => undefined, write: () => undefined })
+  join(one, other, 1_000_000)
+  one.push('never read')
+  await until('it is on its way', () => other.writableLength > 0)
+  one.destroy()
+  await closed(other)
+})
+
+test('who leaves after its last word has it delivered, and the other side goes too', async () => {
+  const heard: string[] = []
+  let deliver: () => void = () => undefined
+  const one = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })
+  const other = new Duplex({
+    read: () => undefined,
+    write(chunk, _encoding, done) {
+      deliver = () => {
+        heard.push(String(chunk))
+        done()
+      }
+    },
+  })
+  join(one, other, 1_000_000)
+  one.push('last word')
+  one.push(null)
+  await once(one, 'end')
+  one.destroy()
+  await closed(one)
+  assert.equal(other.destroyed, false)
+  deliver()
+  await closed(other)
+  assert.deepEqual(heard, ['last word'])
+})
 
 describe('a host that cannot be had', () => {
   const failing = (code: string) => () => {
@@ -311,7 +358,7 @@ describe('P5: what a client can hold is bounded', () => {
       let next = 0
       const dripping = setInterval(() => socket.write(bytes.subarray(next, ++next)), 5)
       socket.resume()
-      await once(socket, 'end')
+      await over(socket)
       clearInterval(dripping)
       socket.destroy()
       assert.deepEqual(gate.connections, [])
@@ -337,7 +384,7 @@ describe('P5: what a client can hold is bounded', () => {
       const socket = gate.connect()
       socket.write(opening)
       socket.resume()
-      await once(socket, 'end')
+      await over(socket)
       await until('it is not counted any more', () => gate.proxy.count('box') === 0)
       socket.destroy()
     }

@@ -24,7 +24,14 @@ before(async () => {
   folder = await tempFolder()
   backend = new ProcessBackend(join(folder, 'sandboxes'))
   const limits = { memoryBytes: 1e9, processes: 100, cpus: 1, diskBytes: 1e9 }
-  await backend.start({ id: 'a', workingDir: '/w', env: {}, limits, egress: { mode: 'none' }, grants: [] })
+  await backend.start({
+    id: 'a',
+    workingDir: '/w',
+    env: {},
+    limits,
+    egress: { mode: 'none' },
+    grants: [{ path: folder, readOnly: false }],
+  })
   sandbox = backend.sandbox('a')
 })
 after(async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { Auth } from '../../src/http/auth.ts'
 import { newId } from '../../src/lib/id.ts'
 import { KEY } from '../support/access.ts'
 import { exchange } from '../support/exchange.ts'
@@ -162,5 +163,34 @@ describe('the workspace cookie', () => {
       assert.equal((await ask({ Cookie }, path, method)).status, 401, path)
       assert.equal((await ask({ Cookie, 'Sec-Fetch-Site': 'cross-site' }, path, method)).status, 403, path)
     }
+  })
+})
+
+describe('the workspace cookie of a sandbox', () => {
+  test('reads the workspaces of that sandbox alone, and is sent to its path alone', async () => {
+    const auth = new Auth([KEY], 'key')
+    const attempt = (workspaceCookie: string) =>
+      ({
+        key: undefined,
+        authorization: undefined,
+        cookie: undefined,
+        workspaceCookie,
+        verdict: 'own',
+        loopback: true,
+      }) as const
+    const value = auth.workspaceSession('abc')
+    assert.equal(auth.admit('workspace', attempt(value), false), 'workspace')
+    assert.equal(auth.scopeOf(attempt(value), 'workspace'), 'abc')
+    const [token] = value.split('.')
+    for (const forged of [token!, `${token}.`, `${token}.abd`, `${auth.workspaceSession()}.abc`, `${value}.abd`])
+      assert.equal(auth.admit('workspace', attempt(forged), false), undefined, forged)
+    assert.equal(auth.admit('caller', attempt(value), false), undefined)
+
+    const { headers } = await ask({ 'X-Session-API-Key': KEY }, '/sandboxes/default/api/auth/workspace-session', 'POST')
+    const [cookie] = headers['set-cookie']!
+    assert.match(cookie!, /\.default; HttpOnly; Max-Age=\d+; Path=\/sandboxes\/default\/api\/conversations;/)
+    const Cookie = /^[^;]+/.exec(cookie!)![0]
+    assert.equal((await ask({ Cookie })).text, 'sub')
+    assert.equal((await ask({ Cookie }, `/sandboxes/default${base}/sub/`)).text, 'sub')
   })
 })

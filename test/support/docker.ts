@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync } from 'node:fs'
+import { existsSync, openSync, readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -15,8 +15,12 @@ export const IMAGE = 'gantry-test:busybox'
 export const NO_DOCKER: string | false = (() => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'an engine of our own can only be started as root on Linux'
-  const missing = ['dockerd', 'containerd', 'runc', 'busybox'].find(program => findProgram(program) === undefined)
-  return missing !== undefined && `the program \`${missing}\` is not installed`
+  const missing = ['dockerd', 'containerd', 'runc', 'busybox'].find(
+    program => findProgram(program) === undefined && !existsSync(join('/usr/sbin', program)),
+  )
+  if (missing !== undefined) return `the program \`${missing}\` is not installed`
+  // Alone in an image there is no loader.
+  return readFileSync(findProgram('busybox')!).includes('/ld-') && 'the busybox that is installed is not static'
 })()
 
 /** A Docker engine of a test's own, with one image. */

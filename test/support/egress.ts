@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer as createTcp, type Server, type Socket, connect as tcp } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { LIMITS, type Limits } from '../../src/sandbox/egress/limits.ts'
 import type { Forbidden } from '../../src/sandbox/egress/policy.ts'
@@ -159,6 +160,17 @@ export async function listener(serve: (socket: Socket) => void): Promise<{ port:
   }
 }
 
+/** When it is gone, by whatever way: unlike `once`, an error is one of them. */
+export async function closed(socket: Duplex): Promise<void> {
+  if (!socket.closed) await new Promise(resolve => socket.once('close', resolve))
+}
+
+/** When nothing more comes from there, by whatever way. What came is dropped. */
+export async function over(socket: Socket): Promise<void> {
+  socket.resume().once('end', () => socket.destroy())
+  await closed(socket)
+}
+
 /** Sends bytes, and collects what comes until the other side hangs up. `until`: hang up as soon as that is there. */
 export async function converse(
   { port }: { port: number },
@@ -174,7 +186,7 @@ export async function converse(
   })
   socket.on('end', () => socket.end())
   socket.write(bytes)
-  await once(socket, 'close')
+  await closed(socket)
   return said
 }
 

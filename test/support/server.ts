@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient } from '../../src/api/client.ts'
+import { endSandboxes } from './sandboxes.ts'
 
 export interface ServerOptions {
   args?: string[]
@@ -88,7 +89,9 @@ export class TestServer {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop('SIGKILL')
-    if (this.#ownsData) await rm(this.data, { recursive: true, force: true })
+    if (!this.#ownsData) return
+    await endSandboxes(this.data)
+    await rm(this.data, { recursive: true, force: true })
   }
 }
 

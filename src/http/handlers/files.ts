@@ -36,10 +36,11 @@ export const fileHandlers = (reach: Reach, trajectories: Trajectories): Handlers
     return { success: true }
   },
   getHome: async ({ query }, { scope }) => {
-    const files = new Files(await reach(scope))
+    const sandbox = await reach(scope)
+    const files = new Files(sandbox)
     const names = await subdirectories(files, files.home, query.include_hidden)
     const favorites = names.slice(0, FAVORITES).map(name => labelled(name, posix.join(files.home, name)))
-    return { home: files.home, favorites, locations: [labelled('/', '/')] }
+    return { home: files.home, favorites, locations: (sandbox.roots ?? ['/']).map(path => labelled(path, path)) }
   },
   searchSubdirectories: async ({ query }, { scope }) => {
     const files = new Files(await reach(scope))

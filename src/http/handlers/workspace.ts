@@ -23,9 +23,10 @@ export function workspaceHandlers(
     const record = await conversations.record(id, scope)
     const { workspace } = await conversations.get(id)
     const sandbox = await reach(record.sandbox ?? undefined)
-    const root = posix.resolve(sandbox.home, workspace.working_dir)
+    const root = posix.resolve(sandbox.workingDir, workspace.working_dir)
     const path = posix.resolve(root, relative)
     if (path !== root && !path.startsWith(root.replace(/\/?$/, '/'))) throw fault('outside_workspace')
+    if (sandbox.roots) await new Files(sandbox).stat(root)
     const file = await new Files(sandbox, [root]).open(path, { index: true })
     return fileReply(file, incoming, typeOf(file.path), { 'Content-Security-Policy': SANDBOXED })
   }

@@ -43,8 +43,11 @@ export class HttpSide {
         this.#alone(socket, head, visit => tunnel(visit, asked))
       })
       .on('clientError', (error: NodeJS.ErrnoException, socket) => {
+        const visit = this.#visits.get(socket)!
         const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
-        finish(socket, status, 'That is not a request to an HTTP or SOCKS5 proxy.')
+        // Into an answer that is on its way nothing can be said.
+        if (visit.busy) visit.hangUp()
+        else finish(socket, status, 'That is not a request to an HTTP or SOCKS5 proxy.')
       })
   }
 
@@ -133,6 +136,7 @@ async function answered(
     try {
       answer.sendDate = false
       answer.writeHead(came.statusCode!, came.statusMessage, [...endToEnd(came)].flat())
+      answer.flushHeaders()
       pipeline(came, answer, error => error && done.reject(error))
     } catch (error) {
       done.reject(error)
@@ -144,8 +148,11 @@ async function answered(
       done.resolve()
     })
   }
+  // A body may be waiting for a first word of the other end.
+  if (sent.hasHeader('content-length') || sent.hasHeader('transfer-encoding')) sent.flushHeaders()
   asked.pipe(sent)
-  await done.promise.finally(() => asked.unpipe(sent))
+  // What nobody wants of a body is in the way of the next request.
+  await done.promise.finally(() => asked.unpipe(sent).resume())
 }
 
 /** Asks for the upgrade too, and says what to do when it is granted. If not, there is an answer like any other. */

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
-import { connect, type Ways } from './dial.ts'
+import { connect as reach, type Ways } from './dial.ts'
 import { HttpSide } from './http.ts'
 import { LIMITS } from './limits.ts'
 import type { Refusal } from './refusals.ts'
-import { lookup } from './resolve.ts'
+import { lookup as resolve } from './resolve.ts'
 import { serveSocks, VERSION } from './socks.ts'
 import { type Client, Visit } from './visit.ts'
 
@@ -26,8 +26,8 @@ export class EgressProxy {
   readonly #open = new Map<string, Set<Duplex>>()
   #closed = false
 
-  constructor({ onRefused, ...ways }: Options) {
-    this.#ways = { lookup, connect, limits: LIMITS, ...ways }
+  constructor({ onRefused, forbidden, lookup = resolve, connect = reach, limits = LIMITS }: Options) {
+    this.#ways = { lookup, connect, forbidden, limits }
     this.#onRefused = onRefused
   }
 

@@ -9,6 +9,8 @@ export interface Chain {
   argv: readonly [string, ...string[]]
   /** What that shell reads. */
   script: string
+  /** Tells whose way in this is, where there is no group to tell. The shell forgets it. */
+  mark?: string
   /** The descriptor of a file that takes its output and errors: it then runs on when the server is gone. */
   log?: number
   /** To everything the command started. `pid` is the chain's first process, as the host counts. */
@@ -18,7 +20,7 @@ export interface Chain {
 }
 
 /** The words that make a shell become what it is told on descriptor 3. A script would not do: secrets are in it. */
-export const LISTENING_SHELL = ['/bin/sh', '-c', 'eval "$(cat <&3 4>&- 7<&-)" 3<&- 7<&-'] as const
+export const LISTENING_SHELL = ['/bin/sh', '-c', 'eval "$(cat <&3 4>&- 7<&- 8<&-)" 3<&- 7<&- 8<&-'] as const
 
 /** The environment on the way in: nothing of ours, nothing of theirs. */
 export const WAY_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
@@ -33,7 +35,7 @@ export async function launch(chain: Chain, command: Command): Promise<Process> {
   const out = chain.log ?? 'pipe'
   const child = spawn(chain.argv[0], chain.argv.slice(1), {
     cwd: '/',
-    env: WAY_ENV,
+    env: { ...WAY_ENV, ...(chain.mark && { GANTRY_WAY: chain.mark }) },
     stdio: [stdin || pty ? 'pipe' : 'ignore', out, out, 'pipe', 'pipe'],
     detached: true,
   })

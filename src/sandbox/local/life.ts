@@ -24,6 +24,8 @@ export interface Surroundings {
   /** The file with the kernel's filter, if there is one for this machine. */
   filter: string | undefined
   gate: Gate | undefined
+  /** Tells a sandbox from all others on the machine. */
+  markOf(id: string): string
   /** Something is missing that a person would want to know of. */
   onTrouble: (id: string, what: string) => void
 }
@@ -106,6 +108,7 @@ export class Life implements Sandbox {
       {
         argv: ['/bin/sh', '-c', WAY_IN, 'sh', ...words, ...enter, ...LISTENING_SHELL],
         script,
+        ...(!group && { mark: this.#surroundings.markOf(this.id) }),
         ...(log !== undefined && { log }),
         signal: (name, pid) =>
           group ? signalAll(() => this.#within(group, name, pid), name) : signalMarked(`GANTRY_EXEC=${number}`, name),

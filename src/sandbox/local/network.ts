@@ -71,7 +71,7 @@ export class Network {
 
   #call(): ChildProcess {
     clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => this.#dismiss(), IDLE_MS).unref()
+    this.#idle = setTimeout(() => this.#dismiss(), IDLE_MS)
     if (this.#doorman) return this.#doorman
     const [command, ...words] = this.#enter
     const doorman = spawn(command, [...words, process.execPath, DOORMAN], {
@@ -79,8 +79,6 @@ export class Network {
       env: WAY_ENV,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    doorman.unref()
-    doorman.channel?.unref()
     doorman.on('message', (answer: Answer, handle) => {
       const waiting = 'ticket' in answer && answer.ticket !== undefined ? this.#waiting.get(answer.ticket) : undefined
       if (!waiting) (handle as Socket | undefined)?.unref()

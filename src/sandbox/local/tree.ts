@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /**
  * Signals until a round finds nobody new: while one is signalled, another may be forked.
@@ -16,6 +17,16 @@ export async function signalAll(find: () => Promise<number[]>, name: NodeJS.Sign
         // It ended meanwhile.
       }
     }
+  }
+}
+
+/** Until none of them runs any more: the signal alone is only a wish. */
+export async function stopAll(find: () => Promise<number[]>): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    await signalAll(find, 'SIGSTOP')
+    const states = await Promise.all((await find()).map(stateOf))
+    if (states.every(state => state === undefined || 'TZX'.includes(state))) return
+    await delay(round)
   }
 }
 

@@ -11,6 +11,8 @@ export interface Holder {
 export interface Plan {
   mounts: readonly Mount[]
   user: User
+  /** An empty folder on which a view can be put together. */
+  spot: string
   /** Whether the server is root: it then has rights of its own and drops them, instead of getting some inside a user namespace. */
   privileged: boolean
   /** The words that become the first process. */

@@ -1,0 +1,23 @@
+import type { User } from './view.ts'
+import type { Holder } from './walls.ts'
+
+/** Into all namespaces but the innermost user namespace. */
+export function entering({ outer, init }: Holder, { uid, gid }: User, privileged: boolean): string[] {
+  const nsenter = ['nsenter', `--target=${init}`, '--mount', '--pid', '--net', '--ipc', '--uts']
+  if (!privileged) return [...nsenter, `--user=/proc/${outer}/ns/user`, '--preserve-credentials']
+  return [...nsenter, `--setuid=${uid}`, `--setgid=${gid}`, ...(uid === 0 ? asUser({ uid, gid }) : [])]
+}
+
+/** Root gives up everything that makes it root, for good. */
+export const asUser = ({ uid, gid }: User): string[] => {
+  const rights = ['--inh-caps=-all', '--bounding-set=-all', '--no-new-privs']
+  return ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...rights]
+}
+
+/** In which the user is itself and nobody has a capability over anything outside. */
+export const ownNamespace = ({ uid, gid }: User): string[] => [
+  'unshare',
+  '--user',
+  `--map-user=${uid}`,
+  `--map-group=${gid}`,
+]
