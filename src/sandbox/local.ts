@@ -48,8 +48,12 @@ export const ownerOf = (data: string): string => createHash('sha256').update(dat
 /** A process that is in its groups, and then becomes its arguments. `$1` is where its id goes. */
 const HOLD = `echo $$ > "$1"; n=$2; shift 2
 while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@"`
-/** The first process inside: says that it is there, and reaps what others leave behind. */
-const INIT = 'echo up >&3; exec 3>&-; while :; do sleep 1000000 & wait $!; done'
+/** The first process inside: makes the working directory, says that it is there, and reaps what others leave behind. */
+const INIT = `mkdir -p -- "$1" || { echo "The working directory $1 cannot be made"; exit 1; }
+sleep 1000000 3>&- & echo up >&3; exec 3>&-; while :; do wait $!; sleep 1000000 & done`
+
+/** A trial that takes longer has failed, whatever it waits for. */
+const TRIAL_MS = 10_000
 
 /** A command that cannot run at all says so at once. */
 const COMMAND_MS = 100
@@ -88,6 +92,8 @@ export class LocalBackend implements Backend {
       this.#walls = walls
       try {
         await this.start(order, signal)
+        const { code, stderr } = await run(this.sandbox(id), { argv: ['true'], timeoutMs: TRIAL_MS }, { limit: 4096 })
+        if (code !== 0) throw new Error(`a command ended with exit code ${code}: ${stderr}`)
         return { isolated: true, summary: `commands run in namespaces made by ${walls.name}` }
       } catch (error) {
         reasons.push(`${walls.name}: ${(error as Error).message}`)
@@ -130,7 +136,6 @@ export class LocalBackend implements Backend {
       const holder = await this.#up(child, log, signal)
       const life = this.#live(order, holder)
       child.once('exit', code => this.#ended(life, code, log))
-      await this.#settle(order)
       life.open()
       if (order.command) await this.#command(life, order.command, log)
     } catch (error) {
@@ -269,7 +274,7 @@ export class LocalBackend implements Backend {
     const mounts = await viewOf(root, this.#system, order.grants, own)
     const spot = join(folder, 'spot')
     await mkdir(spot, { recursive: true })
-    const plan = { mounts, user, spot, privileged, init: ['/bin/sh', '-c', INIT] }
+    const plan = { mounts, user, spot, privileged, init: ['/bin/sh', '-c', INIT, 'sh', order.workingDir] }
     const doors = group?.doors ?? []
     const words = [join(folder, 'pid'), `${doors.length}`, ...doors, ...this.#walls.build(plan)]
     const log = join(folder, 'log')
@@ -299,17 +304,6 @@ export class LocalBackend implements Backend {
     return { outer, init: await firstChild(outer) }
   }
 
-  /** A command could run: the working directory is made by the first. */
-  async #settle({ id, workingDir }: Order): Promise<void> {
-    const argv = ['mkdir', '-p', '--', workingDir] as const
-    const { code, stderr } = await run(this.sandbox(id), { argv, cwd: '/', timeoutMs: 10_000 }, { limit: 4096 })
-    if (code !== 0)
-      throw fault(
-        'sandbox_failed',
-        `The working directory ${workingDir} cannot be made: ${String(stderr).trim()} (exit code ${code})`,
-      )
-  }
-
   /** What the order has run from the start. When it ends, so does the sandbox. */
   async #command(life: Life, [program, ...words]: readonly string[], log: string): Promise<void> {
     const file = await open(log, 'a', 0o600)
@@ -320,6 +314,7 @@ export class LocalBackend implements Backend {
       await this.#end(life.id)
       this.#options.onEnd?.(life.id)
     })
+    await main.begun
     await Promise.race([ended, delay(COMMAND_MS)])
     if (life.failure !== undefined) throw fault('sandbox_failed', life.failure)
   }

@@ -28,7 +28,7 @@ export function becoming({ argv, cwd, env, pty, limits = [] }: Launch): string {
   const missing = quote(`No such directory: ${cwd}`)
   const command = `exec ${argv.map(quote).join(' ')}`
   return `unset GANTRY_WAY; umask 022\n${[...limits, ''].join('\n')}${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
-${pty ? inTerminal(command, pty) : `exec 4>&-\n${command}`}`
+${pty ? inTerminal(command, pty) : `echo >&4; exec 4>&-\n${command}`}`
 }
 
 /** `script` gives the command a terminal of the sandbox's own. Its name goes out on descriptor 4, for resizing. */

@@ -337,6 +337,16 @@ describe('SOCKS5', () => {
     })
   }
 
+  test('that ends in the middle is over at once', { timeout: 5000 }, async () => {
+    await using gate = await Gate.open()
+    for (let length = 1; length < SOCKS.length; length++) {
+      const socket = gate.connect()
+      socket.end(SOCKS.subarray(0, length))
+      await over(socket)
+    }
+    assert.deepEqual(gate.connections, [])
+  })
+
   test('of version 4 is no HTTP either', async () => {
     await using gate = await Gate.open()
     assert.match(await converse(gate, Buffer.of(4, 1, 0, 80, 1, 1, 1, 1, 0)), /^HTTP\/1\.1 400 /)

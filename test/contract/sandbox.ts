@@ -866,10 +866,10 @@ function ends(floor: Floor): void {
 
   test('a timeout that passes during a pause is kept after it', async () => {
     await using own = await floor.started()
-    const { process, listener } = await begun(own.box, 'echo ready; sleep 300', { timeoutMs: 1_000 })
+    const { process, listener } = await begun(own.box, 'echo ready; sleep 300', { timeoutMs: 400 })
     await listener.hears('ready')
     await floor.backend.pause(own.id)
-    await new Promise(resolve => setTimeout(resolve, 1_000))
+    await new Promise(resolve => setTimeout(resolve, 1_800))
     await floor.backend.resume(own.id)
     assert.equal((await promptly('the end', process.exit)).reason, 'timeout')
   })

@@ -28,8 +28,13 @@ export const WAY_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bi
 /** After the polite signal, until the one that cannot be refused. */
 export const KILL_AFTER_MS = 1_000
 
+export interface Launched extends Process {
+  /** The shell inside is about to become the command, or has failed to. */
+  readonly begun: Promise<unknown>
+}
+
 /** Starts a command through a chain of programs, and follows it to its end. */
-export async function launch(chain: Chain, command: Command): Promise<Process> {
+export async function launch(chain: Chain, command: Command): Promise<Launched> {
   const { stdin, pty, signal } = command
   signal?.throwIfAborted()
   const out = chain.log ?? 'pipe'
@@ -43,23 +48,23 @@ export async function launch(chain: Chain, command: Command): Promise<Process> {
   for (const stream of child.stdio) stream?.on('error', () => undefined)
   const [, , , orders, side] = child.stdio as [unknown, unknown, unknown, Duplex, Duplex]
   orders.end(chain.script)
-  const terminal = pty ? nameFrom(side) : undefined
-  side.resume()
+  const word = firstLine(side)
   return {
+    begun: word,
     stdin: (child.stdin as Writable | null) ?? undefined,
     stdout: (child.stdout as Readable | null) ?? Readable.from([]),
     stderr: (child.stderr as Readable | null) ?? Readable.from([]),
     exit,
     signal: name => chain.signal(name, child.pid ?? 0),
     resize: async size => {
-      const name = await terminal
+      const name = await word
       if (name) await chain.resize(name, size)
     },
   }
 }
 
 /** The first line; undefined when it never came. */
-function nameFrom(side: Readable): Promise<string | undefined> {
+function firstLine(side: Readable): Promise<string | undefined> {
   let text = ''
   return new Promise(resolve => {
     side.on('data', chunk => {

@@ -3,10 +3,10 @@ import { Recent } from '../../lib/recent.ts'
 import { proxyEnv } from '../egress/environment.ts'
 import type { Client } from '../egress/proxy.ts'
 import { baseEnv } from '../environment.ts'
-import type { Command, Order, Process, Sandbox } from '../sandbox.ts'
+import type { Command, Order, Sandbox } from '../sandbox.ts'
 import { becoming } from '../shell.ts'
 import type { Group } from './cgroup.ts'
-import { KILL_AFTER_MS, LISTENING_SHELL, launch } from './child.ts'
+import { KILL_AFTER_MS, type Launched, LISTENING_SHELL, launch } from './child.ts'
 import { Network } from './network.ts'
 import { firstChild, signalAll, signalMarked } from './tree.ts'
 import { HOME, type User } from './view.ts'
@@ -86,7 +86,7 @@ export class Life implements Sandbox {
   }
 
   /** With `log`, the descriptor of a file, it outlives the server. */
-  async exec(command: Command, log?: number): Promise<Process> {
+  async exec(command: Command, log?: number): Promise<Launched> {
     await this.#connected
     if (this.#over || this.failure !== undefined) throw fault('sandbox_unavailable', this.id, 'not running')
     if (this.paused) throw fault('sandbox_unavailable', this.id, 'paused')
