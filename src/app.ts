@@ -136,6 +136,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     rest: async id => {
       for (const conversation of await workingIn(id)) await runner.rest(conversation, REST_MS)
     },
+    onRemoved: id => bash.forget(id),
     isBusy: async id => (await workingIn(id)).length > 0,
     log,
   })

@@ -51,7 +51,7 @@ export async function archive(sandbox: Sandbox, order: ArchiveOrder): Promise<Ar
   const child = await sandbox.exec({ argv: ['/bin/sh', '-c', ...argv], cwd: '/', signal: ending.signal })
   const complaint = listen(child)
   const head = await factsOf(child.stdout, ending)
-  if (!head) throw refused(path, order, (await child.exit).code, await complaint)
+  if (!head) throw refused(sandbox, path, order, (await child.exit).code, await complaint)
   return {
     headers: headersOf(head.facts, order),
     content: () => content(child, head.rest, ending),
@@ -65,11 +65,11 @@ const manifest = (path: string, excludes: string[]): string =>
 /** Of one name at any depth; a slash at its end only says that it is a directory. */
 const tarPattern = (pattern: string): string => `--exclude=${pattern.replace(/\/+$/, '')}`
 
-function refused(path: string, { base_ref }: ArchiveOrder, code: number, complaint: string) {
+function refused(sandbox: Sandbox, path: string, { base_ref }: ArchiveOrder, code: number, complaint: string) {
   if (code === TOLD.noRepository) return fault('bad_request', `Not a git repository: ${path}`)
   if (code === TOLD.severalRepositories) return fault('bad_request', `Several git repositories are below ${path}`)
   if (code === TOLD.badRef) return fault('bad_request', `base_ref '${base_ref}' could not be resolved`)
-  return refusal(path, 'directory_not_found', code, complaint)
+  return refusal(sandbox, path, 'directory_not_found', code, complaint)
 }
 
 type Fact = 'remote' | 'branch' | 'head' | 'root' | 'base'

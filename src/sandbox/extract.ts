@@ -74,7 +74,7 @@ export async function extract(
   child.stdin!.end()
   const { code } = await child.exit
   if (failure) throw failure.error
-  if (code !== 0) throw refusal(clean, 'directory_not_found', code, await complaint)
+  if (code !== 0) throw refusal(sandbox, clean, 'directory_not_found', code, await complaint)
 }
 
 const isZlib = (error: unknown): boolean => error instanceof Error && 'code' in error && /^Z_/.test(String(error.code))

@@ -95,7 +95,8 @@ export class Files {
     const child = await this.#exec(READ_SCRIPT, [clean, index ? INDEX : ''], { stdin: true, signal: signals })
     const complaint = listen(child)
     const line = await firstLine(child, ending)
-    if (line === undefined) throw refusal(clean, 'file_not_found', (await child.exit).code, await complaint)
+    if (line === undefined)
+      throw refusal(this.#sandbox, clean, 'file_not_found', (await child.exit).code, await complaint)
     const [found, ...facts] = line.split(' ')
     const info = parseInfo(facts.join(' '))
     if (info.kind !== 'file') {
@@ -137,14 +138,14 @@ export class Files {
     child.stdin!.end()
     const { code } = await child.exit
     if (failure) throw failure.error
-    if (code !== 0) throw refusal(clean, 'file_not_found', code, await complaint)
+    if (code !== 0) throw refusal(this.#sandbox, clean, 'file_not_found', code, await complaint)
   }
 
   async #ask(script: string, args: string[], { path, missing }: { path: string; missing: Missing }): Promise<Buffer> {
     const command = { argv: this.#argv(script, args), cwd: '/', timeoutMs: PATIENCE_MS } as const
     const { code, stdout, stderr, overflow } = await run(this.#sandbox, command, { limit: LISTING_BYTES })
     if (overflow) throw fault('file_too_large', LISTING_BYTES)
-    if (code !== 0) throw refusal(path, missing, code, stderr.toString('latin1'))
+    if (code !== 0) throw refusal(this.#sandbox, path, missing, code, stderr.toString('latin1'))
     return stdout
   }
 
@@ -188,7 +189,7 @@ const COMPLAINTS: [RegExp, (path: string) => Fault][] = [
 ]
 
 /** What a script's end means to whoever asked. */
-export function refusal(path: string, missing: Missing, code: number, complaint: string): Fault {
+export function refusal({ id }: Sandbox, path: string, missing: Missing, code: number, complaint: string): Fault {
   switch (code) {
     case FOUND.missing:
       return fault(missing)
@@ -207,6 +208,8 @@ export function refusal(path: string, missing: Missing, code: number, complaint:
   }
   const known = COMPLAINTS.find(([words]) => words.test(complaint))
   if (known) return known[1](path)
+  // A signal from elsewhere: it was stopped, ran out of memory or of patience.
+  if (code > 128) return fault('sandbox_unavailable', id, 'not answering: it was stopped, or took too long')
   const why = complaint.trim().split('\n').at(-1)?.slice(0, 300)
   return fault('sandbox_failed', `The sandbox could not do that (${code})${why ? `: ${why}` : ''}`)
 }

@@ -18,6 +18,8 @@ export interface KeeperParts {
   limit: number
   /** Lets what works in a sandbox come to rest before it is frozen. */
   rest(id: string): Promise<void>
+  /** It is gone for good. */
+  onRemoved(id: string): Promise<void>
   /** Whether something works in it, beside commands. */
   isBusy(id: string): Promise<boolean>
   log: Log
@@ -44,6 +46,7 @@ interface Entry extends Kept {
   /** Ends what is being done about it, when something else is wanted. */
   abort: AbortController
   turn: Promise<void>
+  writes: Promise<void>
 }
 
 /**
@@ -97,7 +100,7 @@ export class Keeper {
     const entry = newEntry(record, now(), 0)
     // Before it is durable: two at once must not both find room.
     this.#entries.set(id, entry)
-    const written = this.#write(entry, record)
+    const written = this.#change(entry, {})
     entry.turn = written
     try {
       await written
@@ -155,12 +158,12 @@ export class Keeper {
           entry.commands -= 1
           entry.lastUsed = Date.now()
         }
-        const process = await sandbox.exec(command).catch(error => {
+        const started = await sandbox.exec(command).catch(error => {
           over()
           throw error
         })
-        void process.exit.then(over)
-        return process
+        void started.exit.then(over)
+        return started
       },
       connect: port => {
         entry.lastUsed = Date.now()
@@ -226,7 +229,7 @@ export class Keeper {
       const sight = await backend.look(id)
       entry.seen = sight.state
       const failure = failureOf(entry.record, sight)
-      if (failure !== undefined) await this.#write(entry, { ...entry.record, failure })
+      if (failure !== undefined) await this.#change(entry, { failure })
       const step = nextStep(entry.record, sight.state) ?? (isStrange(entry) ? 'start' : undefined)
       if (!step) return
       await this.#carryOut(entry, backend, step)
@@ -250,7 +253,7 @@ export class Keeper {
       entry.detail = reason
       if (step !== 'start' && step !== 'resume') throw error
       if (signal.aborted) return
-      await this.#write(entry, { ...entry.record, failure: reason })
+      await this.#change(entry, { failure: reason })
       return
     }
     this.#parts.log.info('sandbox', { sandbox: id, step, ms: Math.round(performance.now() - began) })
@@ -261,26 +264,39 @@ export class Keeper {
     const onProgress = (what: string) => {
       entry.detail = what
     }
+    // Of an earlier life something may be left that no state tells of: processes whose folder is gone, frozen ones above all.
+    if (entry.seen !== 'running') await backend.stop(entry.record.id)
     await backend.start({ ...order, onProgress }, signal)
     entry.adopted = true
-    if (!entry.record.made) await this.#write(entry, { ...entry.record, made: true })
+    if (!entry.record.made) await this.#change(entry, { made: true })
   }
 
   async #forget(entry: Entry): Promise<void> {
     await this.#parts.store.deleteSandbox(entry.record.id)
     this.#entries.delete(entry.record.id)
+    await this.#parts.onRemoved(entry.record.id)
   }
 
   /** Whatever is being done about it is ended, unless it already leads there. */
   async #want(entry: Entry, change: Partial<SandboxRecord>): Promise<void> {
-    await this.#write(entry, { ...entry.record, ...change })
+    await this.#change(entry, change)
     entry.abort.abort()
     entry.abort = new AbortController()
     entry.lastUsed = Date.now()
   }
 
-  async #write(entry: Entry, record: SandboxRecord): Promise<void> {
+  /** One after the other: each is made to what the one before left. */
+  #change(entry: Entry, change: Partial<SandboxRecord>): Promise<void> {
+    const written = entry.writes.then(() => this.#write(entry, change))
+    entry.writes = written.catch(() => undefined)
+    return written
+  }
+
+  async #write(entry: Entry, change: Partial<SandboxRecord>): Promise<void> {
     const { createdAt, version } = entry
+    const record = { ...entry.record, ...change }
+    // Whoever asked for something else meanwhile comes too late: deleting is for good.
+    if (entry.record.want === 'gone' && record.want !== 'gone') throw fault('sandbox_not_found')
     await this.#parts.store.writeSandbox({ id: record.id, createdAt, version, json: JSON.stringify(record) })
     entry.version += 1
     entry.record = record
@@ -352,6 +368,7 @@ const newEntry = (record: SandboxRecord, createdAt: Micros, version: number): En
   adopted: false,
   abort: new AbortController(),
   turn: Promise.resolve(),
+  writes: Promise.resolve(),
 })
 
 /** Its files may still be there, and it can be deleted. */

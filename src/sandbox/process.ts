@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fault } from '../api/errors.ts'
 import { baseEnv } from './environment.ts'
-import { KILL_AFTER_MS, LISTENING_SHELL, launch } from './local/child.ts'
+import { KILL_AFTER_MS, LISTENING, LISTENING_SHELL, launch } from './local/child.ts'
 import { diskUsage, memoryUsage } from './local/measure.ts'
 import { marked, signalMarked } from './local/tree.ts'
 import type { Backend, Command, Order, Process, Proof, Sandbox, Sight, Usage } from './sandbox.ts'
@@ -112,7 +112,7 @@ export class ProcessBackend implements Backend {
     const script = becoming({ ...command, cwd: command.cwd ?? this.#inside(order), env })
     return launch(
       {
-        argv: LISTENING_SHELL,
+        argv: ['/bin/sh', '-c', `exec "$@" ${LISTENING}`, 'sh', ...LISTENING_SHELL],
         script,
         signal: name => signalMarked(`GANTRY_EXEC=${exec}`, name),
         resize: async (terminal, { columns, rows }) => {

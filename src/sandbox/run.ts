@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { fault } from '../api/errors.ts'
 import type { Command, Exit, Process, Sandbox } from './sandbox.ts'
 
 export interface Outcome extends Exit {
@@ -20,27 +21,28 @@ const LINGER_MS = 250
 
 /** Runs a command to its end and keeps what it printed. */
 export async function run(sandbox: Sandbox, command: Command, { input, limit }: RunOptions): Promise<Outcome> {
-  const process = await sandbox.exec({ ...command, ...(input !== undefined && { stdin: true }) })
+  const started = await sandbox.exec({ ...command, ...(input !== undefined && { stdin: true }) })
   if (input !== undefined) {
-    process.stdin?.on('error', () => undefined)
-    process.stdin?.end(input)
+    started.stdin?.on('error', () => undefined)
+    started.stdin?.end(input)
   }
   let overflow = false
   const stop = () => {
     if (overflow) return
     overflow = true
-    process.signal('SIGKILL').catch(() => undefined)
+    started.signal('SIGKILL').catch(() => undefined)
   }
   const [stdout, stderr, exit] = await Promise.all([
-    collect(process, process.stdout, limit, stop),
-    collect(process, process.stderr, limit, stop),
-    process.exit,
+    collect(started, started.stdout, limit, stop),
+    collect(started, started.stderr, limit, stop),
+    started.exit,
   ])
+  if (exit.reason === 'lost') throw fault('sandbox_unavailable', sandbox.id, 'not running any more')
   return { ...exit, stdout, stderr, overflow }
 }
 
 /** Reads a stream until it ends, or until a moment after the command has. */
-async function collect(process: Process, stream: Readable, limit: number, full: () => void): Promise<Buffer> {
+async function collect(started: Process, stream: Readable, limit: number, full: () => void): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   stream.on('data', (chunk: Buffer) => {
@@ -50,18 +52,18 @@ async function collect(process: Process, stream: Readable, limit: number, full: 
     size += part.length
     if (part.length < chunk.length) full()
   })
-  await drained(process, stream)
+  await drained(started, stream)
   return Buffer.concat(chunks)
 }
 
 /** When nothing more is to be expected of a stream. It is destroyed then. */
-export async function drained(process: Process, stream: Readable): Promise<void> {
+export async function drained(started: Process, stream: Readable): Promise<void> {
   const ended = new Promise<void>(resolve => {
     if (stream.destroyed || stream.readableEnded) resolve()
     for (const event of ['end', 'close', 'error']) stream.once(event, () => resolve())
   })
   let timer: NodeJS.Timeout | undefined
-  const lingered = process.exit.then(
+  const lingered = started.exit.then(
     () =>
       new Promise<void>(resolve => {
         timer = setTimeout(resolve, LINGER_MS)

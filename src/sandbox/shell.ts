@@ -16,7 +16,8 @@ export interface Launch {
 }
 
 /**
- * The words with which a shell becomes the command, from inside the sandbox: variables are set there and not on the way, where
+ * The words with which a shell becomes the command (see `LISTENING` in local/child.ts: in braces, so that all are read before the
+ * first changes what the shell reads from), from inside the sandbox: variables are set there and not on the way, where
  * `LD_PRELOAD` would act on the server's side of the wall and a secret would stand in a process list.
  */
 export function becoming({ argv, cwd, env, pty, limits = [] }: Launch): string {
@@ -27,8 +28,13 @@ export function becoming({ argv, cwd, env, pty, limits = [] }: Launch): string {
   const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quote(value)}\n`)
   const missing = quote(`No such directory: ${cwd}`)
   const command = `exec ${argv.map(quote).join(' ')}`
-  return `unset GANTRY_WAY; umask 022\n${[...limits, ''].join('\n')}${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
-${pty ? inTerminal(command, pty) : `echo >&4; exec 4>&-\n${command}`}`
+  return `{
+exec <&5 5<&- 7<&- 8<&-
+unset GANTRY_WAY; umask 022
+${[...limits, ''].join('\n')}${exports.join('')}cd -- ${quote(cwd)} 2>/dev/null || { printf '%s\\n' ${missing} >&2; exit 126; }
+${pty ? inTerminal(command, pty) : `echo >&4; exec 4>&-\n${command}`}
+}
+`
 }
 
 /** `script` gives the command a terminal of the sandbox's own. Its name goes out on descriptor 4, for resizing. */

@@ -42,7 +42,7 @@ export async function* watch(sandbox: Sandbox, path: string, signal: AbortSignal
   try {
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) if (chunk.includes('+')) yield
     const { code } = await child.exit
-    if (!signal.aborted) throw refusal(clean, 'file_not_found', code, await complaint)
+    if (!signal.aborted) throw refusal(sandbox, clean, 'file_not_found', code, await complaint)
   } finally {
     ending.abort()
   }

@@ -241,7 +241,7 @@ describe('a conversation as a zip file', () => {
       for (let i = 0; i < total; i++) yield { name: `e/${i}`, content: `${i}`, modified: new Date(0) }
     }
     const bytes = Buffer.concat(await Array.fromAsync(zip(entries())))
-    const wide = bytes.lastIndexOf('PK\x06\x06', undefined, 'latin1')
+    const wide = bytes.lastIndexOf('PK\x06\x06')
     assert.equal(bytes.readBigUInt64LE(wide + 32), BigInt(total))
     const contents = await unzipped(bytes)
     assert.equal(Object.keys(contents).length, total)

@@ -73,7 +73,7 @@ describe('files through the port', () => {
     await new Promise(resolve => setTimeout(resolve, 100))
     assert.ok(taken < 1e6, `${taken} bytes were taken though none was read`)
     gone.abort()
-    await assert.rejects(writing, is('sandbox_failed'))
+    await assert.rejects(writing, is('sandbox_unavailable'))
   })
 
   test('roots hold for every operation', async () => {

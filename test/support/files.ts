@@ -72,7 +72,7 @@ export class RemoteFiles {
       method: 'POST',
       path: '/api/bash/execute_bash_command',
       headers: { 'X-Session-API-Key': key },
-      body: { command: script, cwd: this.folder, timeout: 30 },
+      body: { command: script, cwd: this.folder, timeout: 120 },
     })
     if (status === 200) {
       const { exit_code, stdout, stderr } = JSON.parse(text)

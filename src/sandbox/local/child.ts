@@ -19,8 +19,12 @@ export interface Chain {
   resize(terminal: string, size: Size): Promise<void>
 }
 
-/** The words that make a shell become what it is told on descriptor 3. A script would not do: secrets are in it. */
-export const LISTENING_SHELL = ['/bin/sh', '-c', 'eval "$(cat <&3 4>&- 7<&- 8<&-)" 3<&- 7<&- 8<&-'] as const
+/**
+ * A shell that becomes what it is told on its standard input, where `LISTENING` has put descriptor 3 and saved its own as 5. Not a
+ * script in a file or an argument: secrets are in it.
+ */
+export const LISTENING_SHELL = ['/bin/sh', '-s'] as const
+export const LISTENING = '5<&0 <&3 3<&-'
 
 /** The environment on the way in: nothing of ours, nothing of theirs. */
 export const WAY_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }

@@ -6,7 +6,7 @@ import { baseEnv } from '../environment.ts'
 import type { Command, Order, Sandbox } from '../sandbox.ts'
 import { becoming } from '../shell.ts'
 import type { Group } from './cgroup.ts'
-import { KILL_AFTER_MS, type Launched, LISTENING_SHELL, launch } from './child.ts'
+import { KILL_AFTER_MS, type Launched, LISTENING, LISTENING_SHELL, launch } from './child.ts'
 import { Network } from './network.ts'
 import { firstChild, signalAll, signalMarked } from './tree.ts'
 import { HOME, type User } from './view.ts'
@@ -37,7 +37,7 @@ const LABELS = 1_000
 
 /** A process that is in its groups, has what the way in needs open, and then becomes its arguments. */
 const WAY_IN = `ns=$1 filter=$2 n=$3; shift 3
-while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@" ${NAMESPACE_FD}<"$ns" ${FILTER_FD}<"$filter"`
+while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@" ${NAMESPACE_FD}<"$ns" ${FILTER_FD}<"$filter" ${LISTENING}`
 
 /** A sandbox from the moment its first process is there until that process is gone. */
 export class Life implements Sandbox {
