@@ -74,6 +74,8 @@ export interface App {
   /** Where it is reached. */
   url: string
   mode: Mode
+  /** What a person must know about the walls around commands; undefined when they stand. */
+  warning: string | undefined
   /** The file with the key that was made; undefined when the key came from outside. */
   keyFile: string | undefined
   /** A link that signs a browser in, once. */
@@ -115,7 +117,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     if (await hands.grants.isWithheld(folder, await workspaces.paths()))
       throw fault('invalid_request', `${folder} is a folder of this machine that no sandbox may see. ${HOW_TO_GRANT}`)
   }
-  const workspaces = new Workspaces(store, () => void sandboxes.renew().catch(() => undefined))
+  const workspaces = new Workspaces(store, () => sandboxes.renew())
   const feed = new Feed()
   const journal = new Journal(store, feed)
   const runner = new Runner({ journal, feed, log, work: noAgent, snapshot: id => conversations.snapshot(id) })
@@ -161,7 +163,11 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   let draining = false
   const table: Routes = config.open_metrics ? { ...routes, metrics: { ...routes.metrics, access: 'free' } } : routes
   const document = lazy(() => JSON.stringify(openapi(table, mode, GANTRY_VERSION)))
-  const info = (): ServerInfo => serverInfo(started, Math.max(feed.lastEventAt, bashFeed.lastEventAt))
+  const info = (): ServerInfo => ({
+    ...serverInfo(started, Math.max(feed.lastEventAt, bashFeed.lastEventAt)),
+    isolated: hands.isolated,
+    isolation: hands.summary,
+  })
   const http = new HttpServer({
     auth,
     origins,
@@ -217,6 +223,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   return {
     url,
     mode,
+    warning: hands.isolated ? undefined : `Commands are not isolated from this machine: ${hands.summary}`,
     keyFile: configured === undefined ? keyFile : undefined,
     signInLink: () => `${url}/#token=${auth.issueToken()}`,
     close: async () => {
@@ -320,7 +327,7 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
 
 const bindsLoopback = (host: string): boolean => host === 'localhost' || isLoopback(host)
 
-function serverInfo(started: number, lastEventAt: number): ServerInfo {
+function serverInfo(started: number, lastEventAt: number): Omit<ServerInfo, 'isolated' | 'isolation'> {
   const seconds = (since: number) => Math.floor((Date.now() - since) / 1000)
   return {
     uptime: seconds(started),

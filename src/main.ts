@@ -1,3 +1,4 @@
+import { closeSync, readdirSync, readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { startApp } from './app.ts'
 import { BadUsage, type Config, helpText, readConfig } from './config.ts'
@@ -44,6 +45,26 @@ function explain(error: NodeJS.ErrnoException, { host, port, data }: Config): st
   }
 }
 
+const CLOSED_ON_EXEC = 0o2000000
+
+/**
+ * What whoever started us left open would be open in every command too. Ours are marked to be closed there. A channel to a parent
+ * that is Node stays: it was meant for us.
+ */
+function closeInherited(): void {
+  if (process.platform !== 'linux' || process.channel) return
+  for (const fd of readdirSync('/proc/self/fd').map(Number)) {
+    if (fd <= 2) continue
+    try {
+      const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1]
+      if (flags && !(Number.parseInt(flags, 8) & CLOSED_ON_EXEC)) closeSync(fd)
+    } catch {
+      // The folder that was just read is in the list too.
+    }
+  }
+}
+
+closeInherited()
 const settings = config()
 // What is kept here is nobody else's: keys, conversations, settings.
 process.umask(0o077)
@@ -54,6 +75,7 @@ const app = await startApp(settings, log, process.pid).catch((error: NodeJS.Errn
 )
 
 say(`Gantry ${GANTRY_VERSION} listens on ${app.url}`)
+if (app.warning) say(`WARNING: ${app.warning}`)
 if (process.stdout.isTTY) say(`Open it signed in (works once): ${app.signInLink()}`)
 else if (app.keyFile) say(`The session key is in ${app.keyFile}`)
 

@@ -20,6 +20,9 @@ export const ServerInfo = z
     runtime_idle_timeout_seconds: z.number().nullable(),
     capabilities: z.array(z.string()),
     max_foreground_terminal_timeout_seconds: z.number().nullable(),
+    /** Whether commands are walled off from this machine, and by what. */
+    isolated: z.boolean(),
+    isolation: z.string(),
     docs: z.string(),
     redoc: z.string(),
   })

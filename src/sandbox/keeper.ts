@@ -43,6 +43,8 @@ interface Entry extends Kept {
   usage: Usage | undefined
   /** This server has it in hand; what an earlier one started must be taken over first. */
   adopted: boolean
+  /** What it was started with is not what it should have. */
+  stale: boolean
   /** Ends what is being done about it, when something else is wanted. */
   abort: AbortController
   turn: Promise<void>
@@ -129,11 +131,13 @@ export class Keeper {
     const { want, failure } = entry.record
     const lost = this.status(entry) === 'MISSING'
     if (want !== 'running' || failure !== null || lost) {
-      if (want !== 'running') this.#checkLimit(id)
+      if (want !== 'running' || failure !== null) this.#checkLimit(id)
       await this.#want(entry, { want: 'running', idle: false, failure: null, ...(lost && { made: false }) })
     }
     await this.settle(id)
     if (entry.record.failure !== null) throw fault('sandbox_failed', entry.record.failure)
+    if (entry.record.want === 'gone') throw fault('sandbox_not_found')
+    if (this.status(entry) === 'MISSING') throw fault('sandbox_failed', LOST)
   }
 
   async remove(id: string): Promise<void> {
@@ -145,7 +149,8 @@ export class Keeper {
   /** The way in, for somebody who has something to do there. Counts as use. */
   sandbox(id: string): Sandbox {
     const entry = this.#entry(id)
-    const sandbox = this.#parts.backendOf(entry.record.spec).sandbox(id)
+    const backend = this.#parts.backendOf(entry.record.spec)
+    const sandbox = backend.sandbox(id)
     entry.lastUsed = Date.now()
     return {
       id,
@@ -157,13 +162,18 @@ export class Keeper {
         const over = () => {
           entry.commands -= 1
           entry.lastUsed = Date.now()
+          void this.#renew(entry).catch(() => undefined)
         }
-        const started = await sandbox.exec(command).catch(error => {
+        // It may be starting anew this moment.
+        await entry.turn
+        try {
+          const started = await backend.sandbox(id).exec(command)
+          void started.exit.then(over)
+          return started
+        } catch (error) {
           over()
           throw error
-        })
-        void started.exit.then(over)
-        return started
+        }
       },
       connect: port => {
         entry.lastUsed = Date.now()
@@ -172,11 +182,19 @@ export class Keeper {
     }
   }
 
-  /** Has it start anew, over the same files, with what it is given by now. */
-  async renew(id: string): Promise<void> {
+  /** Has it start anew, over the same files, with what it is given by now: as soon as no command is running in it. */
+  renew(id: string): void {
     const entry = this.#entry(id)
+    entry.stale = true
+    void this.#renew(entry).catch(() => undefined)
+  }
+
+  async #renew(entry: Entry): Promise<void> {
+    if (!entry.stale || entry.commands > 0) return
+    entry.stale = false
+    const { id, spec } = entry.record
     entry.turn = entry.turn.then(async () => {
-      if (entry.seen === 'running') await this.#parts.backendOf(entry.record.spec).stop(id)
+      if (entry.seen === 'running') await this.#parts.backendOf(spec).stop(id)
     })
     await this.settle(id)
   }
@@ -245,7 +263,7 @@ export class Keeper {
       else if (step === 'resume') await backend.resume(id)
       else if (step === 'pause') await backend.pause(id)
       else if (step === 'remove') await backend.remove(id)
-      else await this.#forget(entry)
+      else await this.#forget(entry, backend)
       if (step !== 'remove') entry.detail = null
     } catch (error) {
       const reason = (error as Error).message
@@ -264,14 +282,14 @@ export class Keeper {
     const onProgress = (what: string) => {
       entry.detail = what
     }
-    // Of an earlier life something may be left that no state tells of: processes whose folder is gone, frozen ones above all.
-    if (entry.seen !== 'running') await backend.stop(entry.record.id)
     await backend.start({ ...order, onProgress }, signal)
     entry.adopted = true
     if (!entry.record.made) await this.#change(entry, { made: true })
   }
 
-  async #forget(entry: Entry): Promise<void> {
+  async #forget(entry: Entry, backend: Backend): Promise<void> {
+    // Where its files are gone, processes may be left all the same.
+    await backend.remove(entry.record.id)
     await this.#parts.store.deleteSandbox(entry.record.id)
     this.#entries.delete(entry.record.id)
     await this.#parts.onRemoved(entry.record.id)
@@ -303,7 +321,9 @@ export class Keeper {
   }
 
   #checkLimit(id: string): void {
-    const running = [...this.#entries.values()].filter(({ record }) => record.want === 'running' && record.id !== id)
+    const isTaking = ({ id: other, want, failure }: SandboxRecord) =>
+      want === 'running' && failure === null && other !== id
+    const running = [...this.#entries.values()].filter(({ record }) => isTaking(record))
     if (running.length >= this.#parts.limit) throw fault('sandbox_limit', this.#parts.limit)
   }
 
@@ -351,6 +371,8 @@ export class Keeper {
   }
 }
 
+const LOST = 'Its files are gone. Resuming it starts it anew, without them'
+
 /** It runs, and not by our doing. */
 const isStrange = ({ seen, adopted, record }: Entry): boolean =>
   seen === 'running' && !adopted && record.want === 'running'
@@ -366,6 +388,7 @@ const newEntry = (record: SandboxRecord, createdAt: Micros, version: number): En
   measured: 0,
   usage: undefined,
   adopted: false,
+  stale: false,
   abort: new AbortController(),
   turn: Promise.resolve(),
   writes: Promise.resolve(),

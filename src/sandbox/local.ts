@@ -10,8 +10,9 @@ import { Turns } from '../lib/turns.ts'
 import { bubblewrap } from './local/bubblewrap.ts'
 import type { Cgroups, Group } from './local/cgroup.ts'
 import { WAY_ENV } from './local/child.ts'
-import { type Gate, Life } from './local/life.ts'
+import { Life } from './local/life.ts'
 import { diskUsage, foldersIn, memoryUsage, tail } from './local/measure.ts'
+import type { Gate } from './local/outlet.ts'
 import { seccompFilter } from './local/seccomp.ts'
 import { beneath, firstChild, holding, isHolding, signalAll, signalMarked, stateOf, stopAll } from './local/tree.ts'
 import { utilLinux } from './local/util-linux.ts'
@@ -270,7 +271,8 @@ export class LocalBackend implements Backend {
       if (privileged) await chown(path, user.uid, user.gid)
     }
     const group = this.#group(order.id)
-    await Promise.all([furnish(root, own), group?.make(order.limits)])
+    furnish(root, privileged ? user : undefined)
+    await group?.make(order.limits)
     const mounts = await viewOf(root, this.#system, order.grants, own)
     const spot = join(folder, 'spot')
     await mkdir(spot, { recursive: true })

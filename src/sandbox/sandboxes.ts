@@ -123,13 +123,16 @@ export class Sandboxes {
     if (!kept) await keeper.add(id, specs[0])
     else if (kept.record.want === 'paused' && !kept.record.idle && id !== DEFAULT_SANDBOX)
       throw fault('sandbox_unavailable', id, 'paused: resume it first')
+    // Made anew under the hands of somebody who only wants to use it, it would look as if their work had never been.
+    else if (keeper.status(kept) === 'MISSING' && id !== DEFAULT_SANDBOX)
+      throw fault('sandbox_unavailable', id, 'missing: its files are gone. Resuming it starts it anew, without them')
     if (!keeper.isReady(id)) await keeper.resume(id)
     return keeper.sandbox(id)
   }
 
   /** The default sandbox shows other folders from now on: it starts anew as soon as nobody is disturbed by that. */
-  async renew(): Promise<void> {
-    if (this.#parts.keeper.find(DEFAULT_SANDBOX)) await this.#parts.keeper.renew(DEFAULT_SANDBOX)
+  renew(): void {
+    if (this.#parts.keeper.find(DEFAULT_SANDBOX)) this.#parts.keeper.renew(DEFAULT_SANDBOX)
   }
 
   /** The sandbox this key opens. */
@@ -142,6 +145,11 @@ export class Sandboxes {
   has(id: string): boolean {
     const kept = this.#parts.keeper.find(id)
     return kept !== undefined && kept.record.want !== 'gone'
+  }
+
+  isRunning(id: string): boolean {
+    const kept = this.#parts.keeper.find(id)
+    return kept !== undefined && this.#parts.keeper.status(kept) === 'RUNNING'
   }
 
   #spec(id: string | undefined): SandboxSpec {

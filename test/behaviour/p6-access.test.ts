@@ -102,7 +102,8 @@ describe('P6: every route, in both modes, for every credential from everywhere',
     )
     for (const [name, { method, path, access, headers }] of table) {
       const stores = path.startsWith('/api/settings') && method !== 'GET'
-      if (stores || path.includes('/secrets') || path === '/metrics') assert.equal(access, 'key', name)
+      const needed = path.startsWith('/api/v1/sandboxes/') ? 'sandbox' : 'key'
+      if (stores || path.includes('/secrets') || path === '/metrics') assert.equal(access, needed, name)
       if (headers && 'x-expose-secrets' in headers.shape) assert.match(access, /^(expose|key)$/, name)
     }
   })

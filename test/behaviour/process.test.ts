@@ -38,7 +38,8 @@ describe('the data folder', () => {
     await using server = await TestServer.start({ data })
     await server.client.startConversation({ body: anOrder({ initial_message: aMessage('private') }) })
     if ((await modeOf(data)) === '700') return
-    for (const file of await readdir(data)) assert.equal(await modeOf(join(data, file)), '600', file)
+    for (const entry of await readdir(data, { withFileTypes: true }))
+      assert.equal(await modeOf(join(data, entry.name)), entry.isDirectory() ? '700' : '600', entry.name)
   })
 
   test('keeps the key that was made first', async () => {

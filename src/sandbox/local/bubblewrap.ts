@@ -17,7 +17,12 @@ export const bubblewrap: Walls = {
     const view = mounts.flatMap((mount: Mount) =>
       'source' in mount
         ? [OPTIONS[mount.kind], mount.source, mount.target]
-        : [...(mount.kind === 'tmpfs' ? OPEN : []), OPTIONS[mount.kind], mount.target],
+        : [
+            ...(mount.kind === 'tmpfs' ? OPEN : []),
+            OPTIONS[mount.kind],
+            mount.target,
+            ...(mount.kind === 'dev' ? [...OPEN, '--tmpfs', `${mount.target}/shm`] : []),
+          ],
     )
     const bwrap = ['bwrap', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
     const options = [...bwrap, '--hostname', 'sandbox', '--as-pid-1', '--new-session', ...view, '--chdir', '/']

@@ -14,10 +14,14 @@ export const asUser = ({ uid, gid }: User): string[] => {
   return ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...rights]
 }
 
-/** In which the user is itself and nobody has a capability over anything outside. */
+/**
+ * In which the user is itself and nobody has a capability over anything outside. The first process keeps those it has inside, which
+ * are good for nothing there, because commands have none: so they can neither trace it, for it is not filtered, nor see what it has open.
+ */
 export const ownNamespace = ({ uid, gid }: User): string[] => [
   'unshare',
   '--user',
+  '--keep-caps',
   `--map-user=${uid}`,
   `--map-group=${gid}`,
 ]

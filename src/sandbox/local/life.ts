@@ -1,21 +1,13 @@
 import { fault } from '../../api/errors.ts'
-import { Recent } from '../../lib/recent.ts'
-import { proxyEnv } from '../egress/environment.ts'
-import type { Client } from '../egress/proxy.ts'
 import { baseEnv } from '../environment.ts'
 import type { Command, Order, Sandbox } from '../sandbox.ts'
 import { becoming } from '../shell.ts'
 import type { Group } from './cgroup.ts'
 import { KILL_AFTER_MS, type Launched, LISTENING, LISTENING_SHELL, launch } from './child.ts'
-import { Network } from './network.ts'
+import { type Gate, Outlet } from './outlet.ts'
 import { firstChild, signalAll, signalMarked } from './tree.ts'
 import { HOME, type User } from './view.ts'
 import { FILTER_FD, type Holder, NAMESPACE_FD, type Walls } from './walls.ts'
-
-/** Where requests that leave a sandbox go. */
-export interface Gate {
-  serve(socket: import('node:net').Socket, client: Client): void
-}
 
 /** What all lives of a backend have in common. */
 export interface Surroundings {
@@ -29,11 +21,6 @@ export interface Surroundings {
   /** Something is missing that a person would want to know of. */
   onTrouble: (id: string, what: string) => void
 }
-
-/** Inside, where the way out is. Not a port that anything else is known to use. */
-const PROXY_PORT = 39_128
-/** Commands whose names are remembered, for those still running when they are refused something. */
-const LABELS = 1_000
 
 /** A process that is in its groups, has what the way in needs open, and then becomes its arguments. */
 const WAY_IN = `ns=$1 filter=$2 n=$3; shift 3
@@ -50,10 +37,7 @@ export class Life implements Sandbox {
   readonly #surroundings: Surroundings
   readonly #walls: Walls
   readonly #group: Group | undefined
-  readonly #network: Network
-  readonly #labels = new Recent<string>(LABELS)
-  /** Settled once requests can leave, or it is clear that they cannot. */
-  #connected: Promise<void> = Promise.resolve()
+  readonly #outlet: Outlet
   #over = false
   #commands = 0
 
@@ -63,7 +47,7 @@ export class Life implements Sandbox {
     this.#walls = walls
     this.#group = group
     this.#surroundings = surroundings
-    this.#network = new Network(intoNetwork(holder, surroundings.privileged))
+    this.#outlet = new Outlet(intoNetwork(holder, surroundings.privileged), order, surroundings.gate)
   }
 
   get id(): string {
@@ -74,29 +58,28 @@ export class Life implements Sandbox {
     return this.order.workingDir
   }
 
-  /** Opens the way out. Commands wait for it; where there is none, they run without. */
+  /** Opens its way out. */
   open(): void {
-    const { gate, onTrouble } = this.#surroundings
-    const { egress } = this.order
-    if (!gate || egress.mode === 'none') return
-    const client = { sandbox: this.id, egress, labelOf: (user: string) => this.#labels.get(user) }
-    this.#connected = this.#network
-      .listen(PROXY_PORT, socket => gate.serve(socket, client))
-      .catch(error => onTrouble(this.id, error.message))
+    this.#outlet.open(what => this.#surroundings.onTrouble(this.id, what))
   }
 
   /** With `log`, the descriptor of a file, it outlives the server. */
   async exec(command: Command, log?: number): Promise<Launched> {
-    await this.#connected
-    if (this.#over || this.failure !== undefined) throw fault('sandbox_unavailable', this.id, 'not running')
-    if (this.paused) throw fault('sandbox_unavailable', this.id, 'paused')
     this.#commands += 1
     const number = `${this.#commands}-${process.pid}`
-    this.#labels.set(number, command.label ?? command.argv.join(' '))
+    const proxy = await this.#outlet.admit(number, command)
+    if (this.#over || this.failure !== undefined) throw fault('sandbox_unavailable', this.id, 'not running')
+    if (this.paused) throw fault('sandbox_unavailable', this.id, 'paused')
     const script = becoming({
       ...command,
       cwd: command.cwd ?? this.workingDir,
-      env: { ...this.#environment(command, number), GANTRY_EXEC: number },
+      env: {
+        ...baseEnv({ home: HOME, terminal: command.pty !== undefined }),
+        ...proxy,
+        ...this.order.env,
+        ...command.env,
+        GANTRY_EXEC: number,
+      },
       limits: this.#group ? [] : unsupervised(this.order),
     })
     const group = await this.#group?.command(number)
@@ -127,13 +110,13 @@ export class Life implements Sandbox {
     return { ...started, exit }
   }
 
-  connect(port: number): ReturnType<Network['connect']> {
-    return this.#network.connect(port)
+  connect(port: number): ReturnType<Outlet['connect']> {
+    return this.#outlet.connect(port)
   }
 
   close(): void {
     this.#over = true
-    this.#network.close()
+    this.#outlet.close()
   }
 
   /** Those that lead to the command are spared what the command may want to answer: they tell how it ended. */
@@ -143,12 +126,6 @@ export class Life implements Sandbox {
     const leading = [pid]
     while (leading.length < this.#walls.leading) leading.push(await firstChild(leading.at(-1)!))
     return pids.filter(one => !leading.includes(one))
-  }
-
-  #environment({ pty, env }: Command, number: string): Record<string, string> {
-    const connected = this.#surroundings.gate && this.order.egress.mode !== 'none'
-    const proxy = connected ? proxyEnv(PROXY_PORT, number) : {}
-    return { ...baseEnv({ home: HOME, terminal: pty !== undefined }), ...proxy, ...this.order.env, ...env }
   }
 }
 

@@ -24,7 +24,11 @@ while [ "$1" != -- ]; do
     bind | read-only)
       mount --rbind "$source" "$target"
       mount --make-rprivate "$target"
-      [ "$kind" = bind ] || mount -o "remount,bind,ro,nosuid,$(flags "$target")" "$target" 2>/dev/null || mount -o remount,bind,ro "$target" ;;
+      [ "$kind" = bind ] && mode=rw || mode=ro
+      findmnt -rno TARGET -R "$target" | while read -r each; do
+        each=$(printf %b "$each")
+        mount -o "remount,bind,$mode,nosuid,nodev,$(flags "$each")" "$each" 2>/dev/null || mount -o "remount,bind,$mode" "$each"
+      done ;;
     proc) mount -t proc -o nosuid,nodev,noexec proc "$target" ;;
     tmpfs) mount -t tmpfs -o mode=1777,nosuid,nodev none "$target" ;;
     dev)

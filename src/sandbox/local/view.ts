@@ -1,4 +1,5 @@
-import { chmod, lstat, mkdir, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmodSync, chownSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chmod, chown, lstat, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fault } from '../../api/errors.ts'
 import type { Grant } from '../sandbox.ts'
@@ -45,6 +46,9 @@ const ETC = [
   'python3.11', 'python3.12', 'python3.13', 'java-17-openjdk', 'java-21-openjdk', 'ImageMagick-6', 'bash.bashrc',
 ]
 
+/** Of `/proc` what the host's root account could change even without a capability. */
+const FIXED = ['/proc/sys', '/proc/bus', '/proc/fs', '/proc/irq', '/proc/acpi', '/proc/scsi']
+
 /** Of `/proc` what would let an owner of the host's root account reach the kernel, or anybody look into it. */
 const HIDDEN = ['/proc/sysrq-trigger', '/proc/keys', '/proc/key-users', '/proc/kcore', '/proc/timer_list', '/proc/kmsg']
 
@@ -66,32 +70,53 @@ export async function systemView(etc: string, user: User): Promise<Mount[]> {
   readOnly(etc, '/etc')
   for (const name of ETC) if (await spotInEtc(etc, name)) readOnly(join('/etc', name))
   mounts.push({ kind: 'proc', target: '/proc' })
-  readOnly('/proc/sys')
+  for (const path of FIXED) if (await exists(path)) readOnly(path)
   for (const path of HIDDEN) if (await exists(path)) readOnly('/dev/null', path)
   mounts.push({ kind: 'dev', target: '/dev' }, { kind: 'tmpfs', target: '/run' })
   return mounts
 }
 
-/** A place for one entry of the host's to be mounted on; false when there is no such entry, or a link says the same inside. */
+/** Puts one entry of the host's there: a file or link as a copy, a folder as a place to mount it on, which is what `true` asks for. */
 async function spotInEtc(etc: string, name: string): Promise<boolean> {
   const source = join('/etc', name)
   const spot = join(etc, name)
   const there = await lstat(source).catch(() => undefined)
   await rm(spot, { recursive: true, force: true })
   if (there?.isSymbolicLink()) await symlink(await readlink(source), spot)
+  else if (there?.isFile()) await file(spot, await readFile(source))
   else if (there?.isDirectory()) await folder(spot)
-  else if (there) await file(spot, '')
-  return there !== undefined && !there.isSymbolicLink()
+  return there?.isDirectory() ?? false
 }
 
-/** Makes the folder that becomes a sandbox's `/`, or finds that of its earlier lives. */
-export async function furnish(root: string, own: Own): Promise<void> {
-  // Last comes what says that all is there.
-  if (await exists(join(root, 'workspace'))) return
-  for (const point of POINTS) await folder(join(root, point))
-  for (const name of [...FOLDERS.filter(name => name !== '/workspace'), '', '/workspace']) {
-    await folder(join(root, name), name.endsWith('/tmp') ? 0o1777 : 0o755)
-    await own(join(root, name))
+/**
+ * Makes the folder that becomes a sandbox's `/`, or finds that of its earlier lives. What is in the latter was left by strangers, links
+ * to anywhere among it: nothing there is followed, and only mount points are put right. No process of it may be alive.
+ *
+ * Some fifty calls that take microseconds each: one after the other they are done before the first would come back from another thread.
+ */
+export function furnish(root: string, user: User | undefined): void {
+  if (!lstatSync(root, { throwIfNoEntry: false })) {
+    const fresh = `${root}.new`
+    rmSync(fresh, { recursive: true, force: true })
+    const make = (name: string, mode: number) => {
+      const path = join(fresh, name)
+      mkdirSync(path, { recursive: true })
+      chmodSync(path, mode)
+      return path
+    }
+    for (const point of POINTS) make(point, 0o755)
+    for (const name of ['', ...FOLDERS]) {
+      const path = make(name, name.endsWith('/tmp') ? 0o1777 : 0o755)
+      if (user) chownSync(path, user.uid, user.gid)
+    }
+    renameSync(fresh, root)
+  }
+  for (const point of POINTS) {
+    const spot = join(root, point)
+    if (lstatSync(spot, { throwIfNoEntry: false })?.isDirectory()) continue
+    rmSync(spot, { force: true })
+    mkdirSync(spot)
+    chmodSync(spot, 0o755)
   }
 }
 
@@ -107,6 +132,17 @@ export async function viewOf(
   return mounts
 }
 
+/** A folder that can be written is a mount point all the same: it cannot be moved away, with what is guarded in it, and made anew. */
+const GUARDED = [
+  ['', 'bind'],
+  ['config', 'read-only'],
+  ['config.worktree', 'read-only'],
+  ['commondir', 'read-only'],
+  ['hooks', 'read-only'],
+  ['info', 'bind'],
+  ['info/attributes', 'read-only'],
+] as const
+
 /**
  * A granted folder, at its own path. What git would execute, and what would tell it to, cannot be changed from inside: it would run
  * with the host's rights at the next `git status` there.
@@ -115,10 +151,21 @@ async function granted(root: string, { path, readOnly }: Grant, own: Own): Promi
   await spotFor(root, path, own)
   const mounts: Mount[] = [{ kind: readOnly ? 'read-only' : 'bind', source: path, target: path }]
   if (readOnly) return mounts
-  for (const name of ['config', 'config.worktree', 'hooks', 'info/attributes']) {
-    const guarded = join(path, '.git', name)
+  const git = join(path, '.git')
+  const repository = await lstat(git).catch(() => undefined)
+  // It says where the repository is.
+  if (repository?.isFile()) mounts.push({ kind: 'read-only', source: git, target: git })
+  if (!repository?.isDirectory()) return mounts
+  // What is not there cannot be guarded, and would be made inside.
+  const hooks = join(git, 'hooks')
+  await mkdir(hooks).then(
+    () => chown(hooks, repository.uid, repository.gid),
+    () => undefined,
+  )
+  for (const [name, kind] of GUARDED) {
+    const guarded = join(git, name)
     const there = await lstat(guarded).catch(() => undefined)
-    if (there && !there.isSymbolicLink()) mounts.push({ kind: 'read-only', source: guarded, target: guarded })
+    if (there && !there.isSymbolicLink()) mounts.push({ kind, source: guarded, target: guarded })
   }
   return mounts
 }
@@ -140,7 +187,7 @@ async function folder(path: string, mode = 0o755): Promise<void> {
   await chmod(path, mode)
 }
 
-async function file(path: string, content: string): Promise<void> {
+async function file(path: string, content: string | Uint8Array): Promise<void> {
   await writeFile(path, content)
   await chmod(path, 0o644)
 }
