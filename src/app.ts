@@ -51,6 +51,7 @@ import { keyFromFile } from './policy/keyfile.ts'
 import { Vault } from './policy/secrets.ts'
 import { Bash } from './sandbox/bash.ts'
 import { BashLog } from './sandbox/bash-log.ts'
+import { DockerBackend } from './sandbox/docker.ts'
 import { EgressProxy } from './sandbox/egress/proxy.ts'
 import { Refusals } from './sandbox/egress/refusals.ts'
 import { Git } from './sandbox/git.ts'
@@ -58,6 +59,7 @@ import { Grants } from './sandbox/grants.ts'
 import { Keeper } from './sandbox/keeper.ts'
 import { REST_MS } from './sandbox/limits.ts'
 import { Cgroups } from './sandbox/local/cgroup.ts'
+import { Outlet } from './sandbox/local/outlet.ts'
 import { LocalBackend, ownerOf } from './sandbox/local.ts'
 import { ProcessBackend } from './sandbox/process.ts'
 import { type Backend, DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
@@ -264,26 +266,38 @@ async function openHands(config: Config, log: Log) {
     forbidden,
     onRefused: refusal => {
       refusals.record(refusal)
-      log.warn('egress refused', { ...refusal })
+      // What a person typed may hold what no log should.
+      const { command, ...told } = refusal
+      log.warn('egress refused', told)
     },
   })
+  const user = privileged ? await sandboxUser(config) : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  const onTrouble = (id: string, what: string) => log.warn('sandbox', { sandbox: id, error: what })
   const local = await LocalBackend.open({
     folder: join(config.data, 'sandboxes'),
     shared: join(config.data, 'hands'),
     owner,
-    user: privileged ? await sandboxUser(config) : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
+    user,
     privileged,
     cgroups: await Cgroups.find(`gantry-${owner}`),
     gate,
-    onTrouble: (id, what) => log.warn('sandbox', { sandbox: id, error: what }),
+    onTrouble,
   })
   const plain = new ProcessBackend(join(config.data, 'processes'))
   const proof = await local.prove()
   if (!proof.isolated) log.warn('hands', { summary: proof.summary })
-  const backends = { local: proof.isolated ? local : plain, process: plain, docker: plain }
+  const docker = new DockerBackend({
+    socketPath: config.docker_socket,
+    owner,
+    user,
+    // Into its network leads only root, or the user whose engine it is.
+    outlet: (pid, order) => new Outlet(['nsenter', `--target=${pid}`, '--net', '--'], order, gate),
+    onTrouble,
+  })
+  const backends = { local: proof.isolated ? local : plain, process: plain, docker }
   return {
     specs: config.sandbox_specs as [SandboxSpec, ...SandboxSpec[]],
-    isolated: proof.isolated && !config.sandbox_specs.some(spec => backendOf(spec) === 'process'),
+    isolated: config.sandbox_specs.every(spec => backends[backendOf(spec)] !== plain),
     summary: proof.summary,
     grants,
     refusals,
@@ -293,7 +307,7 @@ async function openHands(config: Config, log: Log) {
     forbid: (port: number) => forbidden.push({ port }),
     close: async () => {
       gate.close()
-      await Promise.all([local.close(), plain.close()])
+      await Promise.all([local.close(), plain.close(), docker.close()])
     },
   }
 }
@@ -310,6 +324,7 @@ const orderFrom = (id: string, spec: SandboxSpec, grants: Grant[]): Order => ({
   id,
   ...(spec.image && { image: spec.image }),
   ...(spec.command && { command: spec.command }),
+  ...(spec.runtime && { runtime: spec.runtime }),
   workingDir: spec.working_dir,
   env: spec.env,
   limits: limitsOf(spec),

@@ -148,7 +148,7 @@ export class Bash {
         env: { AI_AGENT: 'openhands' },
         timeoutMs: timeout * 1000,
         signal,
-        label: 'a command',
+        label: command,
       })
       const exit = await output.follow(started)
       why = reasonOf(exit, timeout, signal)

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { fault } from '../api/errors.ts'
-import { checked } from './docker/check.ts'
+import { Turns } from '../lib/turns.ts'
 import { HOME, type Making, pathIn, type User } from './docker/container.ts'
 import { Containers, lives, refusal } from './docker/containers.ts'
 import { dialled } from './docker/dial.ts'
@@ -8,8 +8,10 @@ import { Engine, EngineError } from './docker/engine.ts'
 import { Execution } from './docker/execution.ts'
 import { DIAL } from './docker/script.ts'
 import { baseEnv } from './environment.ts'
+import type { Outlet } from './local/outlet.ts'
 import { run } from './run.ts'
 import type { Backend, Command, Order, Process, Proof, Sandbox, Sight, Usage } from './sandbox.ts'
+import { checkLaunch } from './shell.ts'
 
 export interface DockerOptions {
   /** Where the engine listens. */
@@ -18,13 +20,14 @@ export interface DockerOptions {
   owner: string
   /** Whom commands run as, so that what they make in granted folders belongs to the right one. */
   user?: User
-  /** For instance `runsc`. The engine's own unless given. */
-  runtime?: string
-  /** Told the host's id of a sandbox's first process when it runs; gives it its network until what it returns is called. */
-  network?: (pid: number, order: Order) => Promise<() => void>
-  /** Connects to a port in the network of a process. By a command inside unless given. */
-  dial?: (pid: number, port: number) => Promise<Duplex>
+  /** Makes the way out for a sandbox whose first process has this id on the host. Without it, commands have no network. */
+  outlet?: (pid: number, order: Order) => Way
+  /** Something is missing that a person would want to know of. */
+  onTrouble?: (id: string, what: string) => void
 }
+
+/** The part of an outlet that is used here. */
+export type Way = Pick<Outlet, 'open' | 'admit' | 'close'> & { connect(port: number): Promise<Duplex> }
 
 /** Never root unless asked for. */
 const SOMEBODY: User = { uid: 1000, gid: 1000 }
@@ -46,11 +49,11 @@ export class DockerBackend implements Backend {
   readonly #orders = new Map<string, Order>()
   /** Where their images have programs. */
   readonly #paths = new Map<string, string | undefined>()
-  readonly #networks = new Map<string, () => void>()
+  readonly #outlets = new Map<string, Way>()
   readonly #executions = new Map<string, Set<Execution>>()
   readonly #stopped = new Set<string>()
-  /** The last step of each life: one waits for the other. */
-  readonly #steps = new Map<string, Promise<unknown>>()
+  readonly #turns = new Turns()
+  #commands = 0
   readonly #starting = new Map<string, AbortController>()
 
   constructor(options: DockerOptions) {
@@ -70,7 +73,7 @@ export class DockerBackend implements Backend {
   }
 
   start(order: Order, signal?: AbortSignal): Promise<void> {
-    return this.#step(order.id, async () => {
+    return this.#turns.take(order.id, async () => {
       const cut = new AbortController()
       this.#starting.set(order.id, cut)
       try {
@@ -82,13 +85,13 @@ export class DockerBackend implements Backend {
   }
 
   pause(id: string): Promise<void> {
-    return this.#step(id, async () => {
+    return this.#turns.take(id, async () => {
       if ((await this.look(id)).state === 'running') await this.#containers.pause(id)
     })
   }
 
   resume(id: string): Promise<void> {
-    return this.#step(id, async () => {
+    return this.#turns.take(id, async () => {
       if ((await this.look(id)).state !== 'paused') return
       await this.#thaw(id)
       const order = this.#orders.get(id)
@@ -98,12 +101,12 @@ export class DockerBackend implements Backend {
 
   stop(id: string): Promise<void> {
     this.#starting.get(id)?.abort(fault('sandbox_unavailable', id, 'being stopped'))
-    return this.#step(id, () => this.#stop(id))
+    return this.#turns.take(id, () => this.#stop(id))
   }
 
   remove(id: string): Promise<void> {
     this.#starting.get(id)?.abort(fault('sandbox_unavailable', id, 'being removed'))
-    return this.#step(id, async () => {
+    return this.#turns.take(id, async () => {
       this.#forget(id)
       await this.#containers.remove(id)
       this.#stopped.delete(id)
@@ -154,7 +157,7 @@ export class DockerBackend implements Backend {
 
   async #start(order: Order, signal: AbortSignal): Promise<void> {
     const { id } = order
-    const making: Making = { order, owner: this.#options.owner, user: this.#user, runtime: this.#options.runtime }
+    const making: Making = { order, owner: this.#options.owner, user: this.#user }
     try {
       signal.throwIfAborted()
       const found = await this.#containers.prepare(making, signal)
@@ -210,24 +213,26 @@ export class DockerBackend implements Backend {
   #forget(id: string): void {
     this.#orders.delete(id)
     this.#paths.delete(id)
-    this.#networks.get(id)?.()
-    this.#networks.delete(id)
+    this.#outlets.get(id)?.close()
+    this.#outlets.delete(id)
   }
 
   async #connected(order: Order): Promise<void> {
-    const { network } = this.#options
-    if (!network) return
-    this.#networks.get(order.id)?.()
-    this.#networks.delete(order.id)
-    this.#networks.set(order.id, await network(await this.#pid(order.id), order))
+    const { outlet } = this.#options
+    if (!outlet || this.#outlets.has(order.id)) return
+    const way = outlet(await this.#pid(order.id), order)
+    way.open(what => this.#options.onTrouble?.(order.id, what))
+    this.#outlets.set(order.id, way)
   }
 
   async #exec(order: Order, command: Command): Promise<Process> {
     const { id } = order
     const base = baseEnv({ home: HOME, terminal: command.pty !== undefined })
     const path = this.#paths.get(id)
-    const env = { ...base, ...(path && { PATH: path }), ...order.env, ...command.env }
-    const launch = checked({ ...command, cwd: command.cwd ?? order.workingDir, env })
+    this.#commands += 1
+    const proxy = await this.#outlets.get(id)?.admit(`${this.#commands}`, command)
+    const env = { ...base, ...(path && { PATH: path }), ...proxy, ...order.env, ...command.env }
+    const launch = checkLaunch({ ...command, cwd: command.cwd ?? order.workingDir, env })
     const { uid, gid } = this.#user
     const place = { engine: this.#engine, container: this.#containers.name(id), user: `${uid}:${gid}` }
     const execution = await Execution.start(place, launch).catch(error => this.#shut(id, error))
@@ -241,8 +246,12 @@ export class DockerBackend implements Backend {
   }
 
   async #connect(order: Order, port: number): Promise<Duplex> {
-    const { dial } = this.#options
-    if (dial) return dial(await this.#pid(order.id), port)
+    const outlet = this.#outlets.get(order.id)
+    return outlet ? outlet.connect(port) : this.#dial(order, port)
+  }
+
+  /** By what there is inside. */
+  async #dial(order: Order, port: number): Promise<Duplex> {
     return dialled(port, await this.#exec(order, { argv: ['sh', '-c', DIAL, 'sh', `${port}`], cwd: '/', stdin: true }))
   }
 
@@ -258,17 +267,5 @@ export class DockerBackend implements Backend {
     const pid = (await this.#containers.find(id))?.State.Pid
     if (!pid) throw fault('sandbox_unavailable', id, 'not running')
     return pid
-  }
-
-  /** One after the other, whatever came of the one before. */
-  #step<T>(id: string, take: () => Promise<T>): Promise<T> {
-    const step = (this.#steps.get(id) ?? Promise.resolve()).then(take)
-    const settled = step
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#steps.get(id) === settled) this.#steps.delete(id)
-      })
-    this.#steps.set(id, settled)
-    return step
   }
 }

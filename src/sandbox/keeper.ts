@@ -136,7 +136,7 @@ export class Keeper {
     }
     await this.settle(id)
     if (entry.record.failure !== null) throw fault('sandbox_failed', entry.record.failure)
-    if (entry.record.want === 'gone') throw fault('sandbox_not_found')
+    if (this.#entry(id).record.want === 'gone') throw fault('sandbox_not_found')
     if (this.status(entry) === 'MISSING') throw fault('sandbox_failed', LOST)
   }
 

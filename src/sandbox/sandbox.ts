@@ -66,6 +66,8 @@ export interface Order {
   id: string
   /** For backends that use images. */
   image?: string
+  /** For backends that have several: what runs the image, for instance `runsc`. */
+  runtime?: string
   /** What runs in it from the start, beside what is executed later. */
   command?: readonly string[]
   /** Made if it is missing, and where commands start unless they say otherwise. */

@@ -15,16 +15,23 @@ export interface Launch {
   limits?: readonly string[]
 }
 
+/** Refuses what no process can be given. */
+export function checkLaunch<L extends Launch>(launch: L): L {
+  const { argv, cwd, env } = launch
+  for (const word of [...argv, cwd, ...Object.values(env)])
+    if (word.includes('\0')) throw fault('bad_request', 'A command cannot hold a NUL character')
+  const strange = Object.keys(env).find(name => !NAME.test(name))
+  if (strange !== undefined) throw fault('bad_request', `Not a name of an environment variable: ${strange}`)
+  return launch
+}
+
 /**
  * The words with which a shell becomes the command (see `LISTENING` in local/child.ts: in braces, so that all are read before the
  * first changes what the shell reads from), from inside the sandbox: variables are set there and not on the way, where
  * `LD_PRELOAD` would act on the server's side of the wall and a secret would stand in a process list.
  */
-export function becoming({ argv, cwd, env, pty, limits = [] }: Launch): string {
-  for (const word of [...argv, cwd, ...Object.values(env)])
-    if (word.includes('\0')) throw fault('bad_request', 'A command cannot hold a NUL character')
-  const strange = Object.keys(env).find(name => !NAME.test(name))
-  if (strange !== undefined) throw fault('bad_request', `Not a name of an environment variable: ${strange}`)
+export function becoming(launch: Launch): string {
+  const { argv, cwd, env, pty, limits = [] } = checkLaunch(launch)
   const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quote(value)}\n`)
   const missing = quote(`No such directory: ${cwd}`)
   const command = `exec ${argv.map(quote).join(' ')}`

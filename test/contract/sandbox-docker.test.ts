@@ -160,28 +160,32 @@ describe('DockerBackend: its engine', { skip: NO_DOCKER }, () => {
     assert.equal(await output(backend.sandbox(own.id), 'cat file'), 'one\n')
   })
 
-  test('a network is given after each start and resume, and taken away with the stop', async () => {
+  test('a way out is made at each start, kept through a pause, and closed with the stop', async () => {
     const told: string[] = []
     let pid = 0
     const by = another({
-      network: async (id, order) => {
+      outlet: (id, order) => {
         pid = id
-        told.push(`up ${order.workingDir}`)
-        return () => void told.push('down')
-      },
-      dial: async (id, port) => {
-        told.push(`dial ${id === pid} ${port}`)
-        return new PassThrough()
+        return {
+          open: () => void told.push(`up ${order.workingDir}`),
+          admit: async () => ({ WAY: 'out' }),
+          connect: async port => {
+            told.push(`dial ${port}`)
+            return new PassThrough()
+          },
+          close: () => void told.push('down'),
+        }
       },
     })
     await using own = await started({}, by)
     assert.match(await readFile(`/proc/${pid}/cgroup`, 'utf8'), /[0-9a-f]{64}/)
+    assert.equal(await output(own.box, 'echo $WAY'), 'out\n')
     await own.box.connect(80)
     await by.pause(own.id)
     await by.resume(own.id)
     await by.stop(own.id)
     const up = 'up /workspace/project'
-    assert.deepEqual(told, [up, 'dial true 80', 'down', up, 'down'])
+    assert.deepEqual(told, [up, 'dial 80', 'down'])
   })
 
   test('an image that cannot be had fails the start with the engine’s reason, at once', async () => {

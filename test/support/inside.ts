@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, readdir, readlink, rm, stat } from 'node:fs/promises'
+import { chmod, lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newId } from '../../src/lib/id.ts'
 import { bubblewrap } from '../../src/sandbox/local/bubblewrap.ts'
@@ -100,7 +100,7 @@ export class Inside implements AsyncDisposable {
   }
 
   run(argv: Command['argv'], id = 'box'): Promise<Outcome> {
-    return run(this.backend.sandbox(id), { argv, timeoutMs: 20_000 }, { limit: 4_000_000 })
+    return run(this.backend.sandbox(id), { argv, cwd: '/', timeoutMs: 20_000 }, { limit: 4_000_000 })
   }
 
   /** What it printed, errors too, however it ended. */
@@ -200,19 +200,13 @@ export const CALLS: Record<string, number> =
         open_by_handle_at: 304,
       }
 
-/** Everything about a tree of files that somebody with rights could have changed, as text. */
-export async function portrait(folder: string): Promise<string[]> {
-  const names = ['', ...(await readdir(folder, { recursive: true }))].sort()
-  return Promise.all(
-    names.map(async name => {
-      const path = join(folder, name)
-      const { mode, uid, gid, size, ctimeMs, nlink } = await stat(path).catch(async () => ({
-        ...{ mode: 0, uid: 0, gid: 0, size: 0, nlink: 0 },
-        ctimeMs: await readlink(path),
-      }))
-      return [name, mode.toString(8), uid, gid, size, nlink, ctimeMs].join(' ')
-    }),
-  )
+/** Everything about a tree of files that somebody with rights could have changed, a line each. Links are not followed. */
+export async function portrait(folder: string, name = ''): Promise<string[]> {
+  const path = join(folder, name)
+  const { mode, uid, gid, size, ctimeMs, nlink } = await lstat(path)
+  const below = (mode & 0o170000) === 0o040000 ? (await readdir(path)).sort() : []
+  const lines = await Promise.all(below.map(one => portrait(folder, join(name, one))))
+  return [[name, mode.toString(8), uid, gid, size, nlink, ctimeMs].join(' '), ...lines.flat()]
 }
 
 /** Runs a file of tests as somebody without rights, and expects it to pass. */

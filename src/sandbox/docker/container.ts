@@ -45,7 +45,6 @@ export interface Making {
   order: Order
   owner: string
   user: User
-  runtime?: string
 }
 
 /** The part of what a container is created with that can also be changed later. */
@@ -74,7 +73,8 @@ export function pathIn({ Config }: Container): string | undefined {
 }
 
 /** What an engine makes a container from. */
-export function blueprint({ order, owner, user, runtime }: Making) {
+export function blueprint({ order, owner, user }: Making) {
+  const { runtime } = order
   const { id, command, grants, workingDir } = order
   const fixed = {
     Entrypoint: command ?? IDLE,

@@ -1,4 +1,4 @@
-import { asUser, entering, ownNamespace } from './enter.ts'
+import { asUser, entering, ownNamespace, toMapRoot } from './enter.ts'
 import type { Mount, User } from './view.ts'
 import { FILTER_FD, type Holder, NAMESPACE_FD, type Plan, type Walls } from './walls.ts'
 
@@ -7,7 +7,7 @@ const OPTIONS = { bind: '--bind', 'read-only': '--ro-bind', proc: '--proc', dev:
 const OPEN = ['--perms', '1777']
 
 /** What bubblewrap keeps so that the first process can still give up the rest by itself. */
-const TO_DROP_RIGHTS = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap(name => ['--cap-add', name])
+const TO_DROP_RIGHTS = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETFCAP'].flatMap(name => ['--cap-add', name])
 
 export const bubblewrap: Walls = {
   name: 'bubblewrap',
@@ -27,7 +27,16 @@ export const bubblewrap: Walls = {
     const bwrap = ['bwrap', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
     const options = [...bwrap, '--hostname', 'sandbox', '--as-pid-1', '--new-session', ...view, '--chdir', '/']
     return privileged
-      ? [...options, '--cap-drop', 'ALL', ...TO_DROP_RIGHTS, '--', ...asUser(user), ...ownNamespace(user), ...init]
+      ? [
+          ...options,
+          '--cap-drop',
+          'ALL',
+          ...TO_DROP_RIGHTS,
+          '--',
+          ...asUser(user, toMapRoot(user)),
+          ...ownNamespace(user),
+          ...init,
+        ]
       : ['unshare', '--user', '--map-root-user', ...options, '--', ...ownNamespace(user), ...init]
   },
 

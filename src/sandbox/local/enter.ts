@@ -8,11 +8,14 @@ export function entering({ outer, init }: Holder, { uid, gid }: User, privileged
   return [...nsenter, `--setuid=${uid}`, `--setgid=${gid}`, ...(uid === 0 ? asUser({ uid, gid }) : [])]
 }
 
-/** Root gives up everything that makes it root, for good. */
-export const asUser = ({ uid, gid }: User): string[] => {
-  const rights = ['--inh-caps=-all', '--bounding-set=-all', '--no-new-privs']
+/** Root gives up everything that makes it root, for good. `keep`: but for this capability, if it is to stay root by name. */
+export const asUser = ({ uid, gid }: User, keep?: string): string[] => {
+  const rights = ['--inh-caps=-all', `--bounding-set=-all${keep ? `,+${keep}` : ''}`, '--no-new-privs']
   return ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...rights]
 }
+
+/** What the kernel wants of whoever makes a namespace in which root is root. It is gone with the first program in there. */
+export const toMapRoot = ({ uid }: User): 'setfcap' | undefined => (uid === 0 ? 'setfcap' : undefined)
 
 /**
  * In which the user is itself and nobody has a capability over anything outside. The first process keeps those it has inside, which

@@ -15,6 +15,9 @@ const PROXY_PORT = 39_128
 /** Commands whose names are remembered, for those still running when they are refused something. */
 const LABELS = 1_000
 
+/** Of a command that is told as a name: enough to know it again. */
+const LABEL_CHARACTERS = 200
+
 /** The network of one sandbox as its commands have it: a proxy on a port of its loopback, or nothing. */
 export class Outlet {
   readonly #network: Network
@@ -45,7 +48,7 @@ export class Outlet {
   async admit(number: string, { label, argv }: Command): Promise<Record<string, string>> {
     await this.#open
     if (!this.#gate) return {}
-    this.#labels.set(number, label ?? argv.join(' '))
+    this.#labels.set(number, (label ?? argv.join(' ')).slice(0, LABEL_CHARACTERS))
     return proxyEnv(PROXY_PORT, number)
   }
 

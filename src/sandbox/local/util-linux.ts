@@ -1,4 +1,4 @@
-import { asUser, entering, ownNamespace } from './enter.ts'
+import { asUser, entering, ownNamespace, toMapRoot } from './enter.ts'
 import type { Mount, User } from './view.ts'
 import { type Holder, NAMESPACE_FD, type Plan, type Walls } from './walls.ts'
 
@@ -60,7 +60,7 @@ export const utilLinux: Walls = {
     const namespaces = ['--mount', '--pid', '--net', '--ipc', '--uts', '--fork']
     const rights = privileged ? [] : ['--user', '--map-root-user']
     const view = mounts.flatMap((mount: Mount) => [mount.kind, 'source' in mount ? mount.source : '', mount.target])
-    const drop = privileged ? [...asUser(user), ...ownNamespace(user)] : ownNamespace(user)
+    const drop = privileged ? [...asUser(user, toMapRoot(user)), ...ownNamespace(user)] : ownNamespace(user)
     const words = [...view, '--', ...drop, ...init]
     return ['unshare', ...rights, ...namespaces, '/bin/sh', '-c', BUILD, 'sh', spot, ...words]
   },

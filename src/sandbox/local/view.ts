@@ -23,13 +23,15 @@ export const HOME = '/home/gantry'
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 /** Mount points at the top of every sandbox. While it runs they are mounts, so they are still these folders the next time. */
 const POINTS = [...SYSTEM, '/etc', '/proc', '/dev', '/run']
+/** Its own, and a mount point as well: without it bubblewrap finds no way in, and so nobody could put it back. */
+const TMP = '/tmp'
 const FOLDERS = [
   '/home',
   HOME,
   '/workspace',
   '/opt',
   '/srv',
-  '/tmp',
+  TMP,
   '/var',
   '/var/lib',
   '/var/cache',
@@ -111,12 +113,13 @@ export function furnish(root: string, user: User | undefined): void {
     }
     renameSync(fresh, root)
   }
-  for (const point of POINTS) {
+  for (const point of [...POINTS, TMP]) {
     const spot = join(root, point)
     if (lstatSync(spot, { throwIfNoEntry: false })?.isDirectory()) continue
     rmSync(spot, { force: true })
     mkdirSync(spot)
-    chmodSync(spot, 0o755)
+    chmodSync(spot, point === TMP ? 0o1777 : 0o755)
+    if (user && point === TMP) chownSync(spot, user.uid, user.gid)
   }
 }
 
@@ -127,7 +130,8 @@ export async function viewOf(
   grants: readonly Grant[],
   own: Own,
 ): Promise<Mount[]> {
-  const mounts: Mount[] = [{ kind: 'bind', source: root, target: '/' }, ...system]
+  const tmp: Mount = { kind: 'bind', source: join(root, TMP), target: TMP }
+  const mounts: Mount[] = [{ kind: 'bind', source: root, target: '/' }, tmp, ...system]
   for (const grant of grants) mounts.push(...(await granted(root, grant, own)))
   return mounts
 }
