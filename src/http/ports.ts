@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream'
 import { Fault } from '../api/errors.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
+import { WORKSPACE_COOKIE } from './auth.ts'
 import { request } from './node-http.ts'
 
 export interface PortsParts {
@@ -17,6 +18,8 @@ export interface PortsParts {
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'upgrade']
 /** What only this server itself may hear. */
 const OURS = ['x-session-api-key', 'transfer-encoding', ...HOP_BY_HOP]
+/** Browsers send these to our own name alone; others may be careless. */
+const OUR_COOKIE = new RegExp(`^\\s*(gantry_session_\\w+|${WORKSPACE_COOKIE})\\s*=`)
 
 /**
  * What listens on a port inside a sandbox, as a site of its own: another origin than ours, so that a page made by an agent can
@@ -102,7 +105,9 @@ function forwarded({ headers }: IncomingMessage): OutgoingHttpHeaders {
   const kept: OutgoingHttpHeaders = { ...headers }
   for (const name of OURS) delete kept[name]
   if (headers['transfer-encoding']) kept['transfer-encoding'] = 'chunked'
-  return kept
+  const cookies = headers.cookie?.split(';').filter(cookie => !OUR_COOKIE.test(cookie))
+  delete kept.cookie
+  return cookies?.length ? { ...kept, cookie: cookies.join(';').trim() } : kept
 }
 
 /** A cookie for a whole domain would reach this server too, and an address that opens the site must not travel to others. */

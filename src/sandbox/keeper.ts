@@ -177,7 +177,7 @@ export class Keeper {
       },
       connect: port => {
         entry.lastUsed = Date.now()
-        return sandbox.connect(port)
+        return backend.sandbox(id).connect(port)
       },
     }
   }
@@ -194,7 +194,10 @@ export class Keeper {
     entry.stale = false
     const { id, spec } = entry.record
     entry.turn = entry.turn.then(async () => {
-      if (entry.seen === 'running') await this.#parts.backendOf(spec).stop(id)
+      if (entry.seen !== 'running') return
+      // From here on nobody may take it for ready.
+      entry.seen = 'stopped'
+      await this.#parts.backendOf(spec).stop(id)
     })
     await this.settle(id)
   }

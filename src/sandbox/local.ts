@@ -46,6 +46,11 @@ export interface LocalOptions {
 /** Tells the sandboxes of one data folder from those of any other on the machine. */
 export const ownerOf = (data: string): string => createHash('sha256').update(data).digest('hex').slice(0, 12)
 
+/** The sandbox on which walls are tried out. Its folder stays, so that a full disk does not make them look broken. */
+const TRIAL = 'trial'
+
+const SAFE = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
+
 /** A process that is in its groups, and then becomes its arguments. `$1` is where its id goes. */
 const HOLD = `echo $$ > "$1"; n=$2; shift 2
 while [ "$n" -gt 0 ]; do echo 0 > "$1"; shift; n=$((n - 1)); done; exec "$@"`
@@ -85,21 +90,31 @@ export class LocalBackend implements Backend {
   }
 
   async prove(signal?: AbortSignal): Promise<Proof> {
-    const id = `trial-${process.pid}`
     const limits = { memoryBytes: 256e6, processes: 64, cpus: 1, diskBytes: 1e9 }
-    const order = { id, workingDir: '/workspace', env: {}, limits, egress: { mode: 'none' }, grants: [] } as const
+    const order = {
+      id: TRIAL,
+      workingDir: '/workspace',
+      env: {},
+      limits,
+      egress: { mode: 'none' },
+      grants: [],
+    } as const
     const reasons: string[] = []
     for (const walls of this.#options.walls ?? [bubblewrap, utilLinux]) {
       this.#walls = walls
       try {
         await this.start(order, signal)
-        const { code, stderr } = await run(this.sandbox(id), { argv: ['true'], timeoutMs: TRIAL_MS }, { limit: 4096 })
+        const { code, stderr } = await run(
+          this.sandbox(TRIAL),
+          { argv: ['true'], timeoutMs: TRIAL_MS },
+          { limit: 4096 },
+        )
         if (code !== 0) throw new Error(`a command ended with exit code ${code}: ${stderr}`)
         return { isolated: true, summary: `commands run in namespaces made by ${walls.name}` }
       } catch (error) {
         reasons.push(`${walls.name}: ${(error as Error).message}`)
       } finally {
-        await this.remove(id)
+        await this.stop(TRIAL)
       }
     }
     return { isolated: false, summary: `nothing isolates here: ${reasons.join('; ')}` }
@@ -219,7 +234,8 @@ export class LocalBackend implements Backend {
   async list(): Promise<string[]> {
     const { folder, cgroups, owner } = this.#options
     const ids = [await foldersIn(folder), (await cgroups?.list()) ?? [], await holding(`GANTRY_HOLD=${owner}/`)]
-    return [...new Set(ids.flat())]
+    // They become paths: what is no name of ours is nobody's.
+    return [...new Set(ids.flat())].filter(id => SAFE.test(id) && id !== TRIAL)
   }
 
   sandbox(id: string): Sandbox {
@@ -329,6 +345,8 @@ export class LocalBackend implements Backend {
 
   /** The processes that keep it there, when they do. */
   async #holder(id: string): Promise<Holder | undefined> {
+    const known = this.#lives.get(id)?.holder
+    if (known && (await isHolding(known.outer, this.#mark(id)))) return known
     const outer = Number(await readFile(join(this.#folder(id), 'pid'), 'latin1').catch(() => '0'))
     if (!outer || !(await isHolding(outer, this.#mark(id)))) return undefined
     return { outer, init: await firstChild(outer) }
@@ -339,7 +357,8 @@ export class LocalBackend implements Backend {
   }
 
   #folder(id: string): string {
-    return join(this.#options.folder, id)
+    if (!SAFE.test(id)) throw fault('sandbox_not_found')
+    return id === TRIAL ? join(this.#options.shared, TRIAL) : join(this.#options.folder, id)
   }
 
   #group(id: string): Group | undefined {

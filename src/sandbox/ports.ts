@@ -4,7 +4,7 @@
  */
 export type Sign = (text: string) => string
 
-const LABEL = /^(\d{1,5})-([a-z0-9]{1,32})-([a-z0-9]{20})$/
+const LABEL = /^([1-9]\d{0,4})-([a-z0-9]{1,32})-([a-z0-9]{20})$/
 
 export const portLabel = (sandbox: string, port: number, sign: Sign): string =>
   `${port}-${sandbox}-${proof(sandbox, port, sign)}`

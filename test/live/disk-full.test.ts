@@ -256,7 +256,7 @@ describe('P1: a full disk', { skip }, () => {
   test('a first start that finds too little room leaves nothing in the way of the next', async () => {
     /** Whether a server starts on a new disk with so many free pages. If not, it must once there is room. */
     const starts = async (pages: number): Promise<boolean> => {
-      await using disk = await SmallDisk.mount(1)
+      await using disk = await SmallDisk.mount(8)
       disk.fill(pages)
       const first = await TestServer.start({ data: disk.folder }).catch((error: Error) => error)
       if (!(first instanceof Error)) {
@@ -270,7 +270,7 @@ describe('P1: a full disk', { skip }, () => {
       )
       return false
     }
-    let [low, enough] = [0, 64]
+    let [low, enough] = [0, 1024]
     assert.equal(await starts(low), false)
     assert.equal(await starts(enough), true)
     while (enough - low > 1) {

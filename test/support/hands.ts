@@ -45,15 +45,16 @@ export async function ask(
   path: string,
   { key, body, headers = {} }: { key?: string | null; body?: unknown; headers?: Record<string, string> } = {},
 ): Promise<Told> {
+  const sent = body === undefined ? undefined : JSON.stringify(body)
   const answer = await exchange(url, {
     method,
     path,
     headers: {
       ...headers,
       ...(key && { 'X-Session-API-Key': key }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(sent !== undefined && { 'Content-Type': 'application/json', 'Content-Length': `${Buffer.byteLength(sent)}` }),
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(sent !== undefined && { body: sent }),
   })
   const isJson = answer.headers['content-type']?.startsWith('application/json')
   return { ...answer, body: isJson ? JSON.parse(answer.text) : undefined }
@@ -67,7 +68,7 @@ export const inState = (server: Pick<TestServer, 'client'>, id: string, status: 
     `sandbox ${id} is ${status}`,
     async () => {
       const info = await infoOf(server, id)
-      return info?.status === status && info
+      return info?.status === status ? info : undefined
     },
     ms,
   )

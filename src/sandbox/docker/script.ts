@@ -23,11 +23,12 @@ exit "$code"`
 
 /**
  * Signals all that descends from a command or bears its mark, until a round finds nobody new. It must not fork: it is needed
- * when no more processes are allowed. The shell above is spared, for it tells the code, but not from a kill.
+ * when no more processes are allowed. Who is to be killed is stopped first, for what runs can fork faster than it dies. The shell above is spared, for it tells the code, but not from a kill.
  *
  * Arguments: mark, process id of the shell above, name of the signal.
  */
-export const SIGNAL = `mark=$1 above=$2 signal=$3 done=" $$ $2 "
+export const SIGNAL = `mark=$1 above=$2 signal=$3 sent=$3 done=" $$ $2 "
+[ "$signal" != KILL ] || sent=STOP
 bears() {
   while IFS= read -r line || [ -n "$line" ]; do
     case $line in *"$mark"*) return 0 ;; esac
@@ -56,11 +57,12 @@ while [ $round -lt 20 ]; do
   for each in $family; do
     case $done in *" $each "*) continue ;; esac
     done="$done$each " fresh=1
-    kill -s "$signal" "$each" 2>/dev/null
+    kill -s "$sent" "$each" 2>/dev/null
   done
   [ $fresh = 1 ] || break
 done
-[ "$signal" != KILL ] || kill -s KILL "$above" 2>/dev/null`
+[ "$signal" = KILL ] || exit 0
+for each in $done; do [ "$each" = $$ ] || kill -s KILL "$each" 2>/dev/null; done`
 
 /** Becomes a connection to a port, after one byte that says there is somebody. Argument: the port. */
 export const DIAL = `here=$(printf '%04X' "$1")

@@ -94,7 +94,11 @@ export class Life implements Sandbox {
         ...(!group && { mark: this.#surroundings.markOf(this.id) }),
         ...(log !== undefined && { log }),
         signal: (name, pid) =>
-          group ? signalAll(() => this.#within(group, name, pid), name) : signalMarked(`GANTRY_EXEC=${number}`, name),
+          !group
+            ? signalMarked(`GANTRY_EXEC=${number}`, name)
+            : name === 'SIGKILL'
+              ? group.kill()
+              : signalAll(() => this.#within(group, pid), name),
         resize: async (terminal, { columns, rows }) => {
           const argv = ['stty', '-F', terminal, 'cols', `${columns}`, 'rows', `${rows}`] as const
           await (await this.exec({ argv, timeoutMs: KILL_AFTER_MS })).exit
@@ -120,9 +124,8 @@ export class Life implements Sandbox {
   }
 
   /** Those that lead to the command are spared what the command may want to answer: they tell how it ended. */
-  async #within(group: Group, name: NodeJS.Signals, pid: number): Promise<number[]> {
+  async #within(group: Group, pid: number): Promise<number[]> {
     const pids = await group.pids()
-    if (name === 'SIGKILL') return pids
     const leading = [pid]
     while (leading.length < this.#walls.leading) leading.push(await firstChild(leading.at(-1)!))
     return pids.filter(one => !leading.includes(one))

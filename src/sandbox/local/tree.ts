@@ -38,7 +38,11 @@ const ROUNDS = 20
  * finds what a command started, even what left its session and lost its parent, unless it hides on purpose: then the
  * end of its sandbox is its end.
  */
-export const signalMarked = (mark: string, name: NodeJS.Signals): Promise<void> => signalAll(() => marked(mark), name)
+export async function signalMarked(mark: string, name: NodeJS.Signals): Promise<void> {
+  // What runs can fork faster than it dies.
+  if (name === 'SIGKILL') await signalAll(() => marked(mark), 'SIGSTOP')
+  await signalAll(() => marked(mark), name)
+}
 
 export async function marked(mark: string): Promise<number[]> {
   const found = new Set<number>()
@@ -69,12 +73,20 @@ export async function beneath(init: number): Promise<number[]> {
   return all.filter((_, index) => theirs[index] === namespace)
 }
 
-/** What follows this prefix in the environment of any process. */
+/**
+ * What follows this prefix in the environment of the host's own processes. Those inside a sandbox, in a process namespace of
+ * their own, may call themselves anything.
+ */
 export async function holding(prefix: string): Promise<string[]> {
-  const environments = await Promise.all((await processes()).map(pid => peek(pid, 'environ')))
-  return environments
-    .flatMap(text => text.split('\0').filter(entry => entry.startsWith(prefix)))
-    .map(entry => entry.slice(prefix.length))
+  const here = await readlink('/proc/self/ns/pid')
+  const found = await Promise.all(
+    (await processes()).map(async pid => {
+      const mark = (await peek(pid, 'environ')).split('\0').find(entry => entry.startsWith(prefix))
+      const outside = mark && (await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) === here
+      return outside ? [mark.slice(prefix.length)] : []
+    }),
+  )
+  return found.flat()
 }
 
 /** Whether a process was started with this variable. It proves that an id was not given to another meanwhile. */

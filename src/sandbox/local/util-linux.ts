@@ -15,7 +15,7 @@ top=$1; shift
 mount -t tmpfs -o mode=755,nosuid,nodev none "$top"
 root=$top/root
 mkdir "$root"
-flags() { findmnt -no VFS-OPTIONS -T "$1" | tr , '\\n' | grep -E '^(nosuid|nodev|noexec|noatime|nodiratime|relatime)$' | tr '\\n' ,; }
+flags() { findmnt -no VFS-OPTIONS -T "$1" | tr , '\\n' | grep -E '^(ro|nosuid|nodev|noexec|noatime|nodiratime|relatime)$' | tr '\\n' ,; }
 while [ "$1" != -- ]; do
   kind=$1 source=$2 target=$root$3
   [ "$3" = / ] && target=$root
@@ -24,10 +24,11 @@ while [ "$1" != -- ]; do
     bind | read-only)
       mount --rbind "$source" "$target"
       mount --make-rprivate "$target"
-      [ "$kind" = bind ] && mode=rw || mode=ro
       findmnt -rno TARGET -R "$target" | while read -r each; do
         each=$(printf %b "$each")
-        mount -o "remount,bind,$mode,nosuid,nodev,$(flags "$each")" "$each" 2>/dev/null || mount -o "remount,bind,$mode" "$each"
+        options=nosuid,nodev,$(flags "$each")
+        if [ "$kind" = bind ]; then mount -o "remount,bind,$options" "$each" 2>/dev/null || :
+        else mount -o "remount,bind,ro,$options" "$each" 2>/dev/null || mount -o remount,bind,ro "$each"; fi
       done ;;
     proc) mount -t proc -o nosuid,nodev,noexec proc "$target" ;;
     tmpfs) mount -t tmpfs -o mode=1777,nosuid,nodev none "$target" ;;

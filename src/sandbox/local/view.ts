@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, renameSync, rmSync, type Stats } from 'node:fs'
 import { chmod, chown, lstat, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fault } from '../../api/errors.ts'
@@ -51,6 +51,9 @@ const ETC = [
 /** Of `/proc` what the host's root account could change even without a capability. */
 const FIXED = ['/proc/sys', '/proc/bus', '/proc/fs', '/proc/irq', '/proc/acpi', '/proc/scsi']
 
+/** Of each user namespace its own, and to be set by its owner only: with it the first process forbids all further ones. */
+const NAMESPACE_LIMITS = '/proc/sys/user'
+
 /** Of `/proc` what would let an owner of the host's root account reach the kernel, or anybody look into it. */
 const HIDDEN = ['/proc/sysrq-trigger', '/proc/keys', '/proc/key-users', '/proc/kcore', '/proc/timer_list', '/proc/kmsg']
 
@@ -73,6 +76,7 @@ export async function systemView(etc: string, user: User): Promise<Mount[]> {
   for (const name of ETC) if (await spotInEtc(etc, name)) readOnly(join('/etc', name))
   mounts.push({ kind: 'proc', target: '/proc' })
   for (const path of FIXED) if (await exists(path)) readOnly(path)
+  if (await exists(NAMESPACE_LIMITS)) mounts.push({ kind: 'bind', source: NAMESPACE_LIMITS, target: NAMESPACE_LIMITS })
   for (const path of HIDDEN) if (await exists(path)) readOnly('/dev/null', path)
   mounts.push({ kind: 'dev', target: '/dev' }, { kind: 'tmpfs', target: '/run' })
   return mounts
@@ -83,8 +87,9 @@ async function spotInEtc(etc: string, name: string): Promise<boolean> {
   const source = join('/etc', name)
   const spot = join(etc, name)
   const there = await lstat(source).catch(() => undefined)
-  await rm(spot, { recursive: true, force: true })
-  if (there?.isSymbolicLink()) await symlink(await readlink(source), spot)
+  const own = await lstat(spot).catch(() => undefined)
+  if (own && kindOf(own) !== kindOf(there)) await rm(spot, { recursive: true, force: true })
+  if (there?.isSymbolicLink()) await link(spot, await readlink(source))
   else if (there?.isFile()) await file(spot, await readFile(source))
   else if (there?.isDirectory()) await folder(spot)
   return there?.isDirectory() ?? false
@@ -168,8 +173,11 @@ async function granted(root: string, { path, readOnly }: Grant, own: Own): Promi
   )
   for (const [name, kind] of GUARDED) {
     const guarded = join(git, name)
-    const there = await lstat(guarded).catch(() => undefined)
-    if (there && !there.isSymbolicLink()) mounts.push({ kind, source: guarded, target: guarded })
+    const [there, around] = await Promise.all(
+      [guarded, dirname(guarded)].map(path => lstat(path).catch(() => undefined)),
+    )
+    if (there && !there.isSymbolicLink() && around?.isDirectory())
+      mounts.push({ kind, source: guarded, target: guarded })
   }
   return mounts
 }
@@ -192,9 +200,21 @@ async function folder(path: string, mode = 0o755): Promise<void> {
 }
 
 async function file(path: string, content: string | Uint8Array): Promise<void> {
+  // What is right already needs no room on a disk that may be full.
+  const there = await readFile(path).catch(() => undefined)
+  if (there?.equals(Buffer.from(content))) return
   await writeFile(path, content)
   await chmod(path, 0o644)
 }
+
+async function link(path: string, target: string): Promise<void> {
+  if ((await readlink(path).catch(() => undefined)) === target) return
+  await rm(path, { force: true })
+  await symlink(target, path)
+}
+
+const kindOf = (entry: Stats | undefined): string | undefined =>
+  entry && (entry.isSymbolicLink() ? 'link' : entry.isDirectory() ? 'folder' : 'file')
 
 const account = (name: string, uid: number, gid: number): string =>
   `${name}:x:${uid}:${gid}::${name === 'gantry' ? HOME : '/'}:/bin/sh\n`
