@@ -12,6 +12,7 @@ import { now } from '../src/lib/time.ts'
 import { SqliteStore } from '../src/store/sqlite.ts'
 import { aMessage, anOrder, GANTRY, TestServer, tempFolder } from '../test/support/server.ts'
 import { get, type LoadResult, load, post, quantile } from './load.ts'
+import { sandboxes } from './sandboxes.ts'
 import { anEvent, seed } from './seed.ts'
 import { countFrames } from './sockets.ts'
 
@@ -185,4 +186,5 @@ await appends()
 await messages()
 await fanOut()
 await lists()
+await sandboxes(report)
 new Console(process.stdout).table(rows)

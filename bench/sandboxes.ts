@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DockerBackend } from '../src/sandbox/docker.ts'
 import { Cgroups } from '../src/sandbox/local/cgroup.ts'
 import { LocalBackend } from '../src/sandbox/local.ts'
 import type { Backend, Order } from '../src/sandbox/sandbox.ts'
+import { DockerEngine, IMAGE, NO_DOCKER } from '../test/support/docker.ts'
 import { tempFolder } from '../test/support/server.ts'
 import { quantile } from './load.ts'
 
@@ -24,9 +26,9 @@ const order = (id: string): Order => ({
 })
 
 /** The median of a few rounds, after one that does not count. */
-async function median(work: (round: number) => Promise<number>): Promise<number> {
+async function median(work: (round: number) => Promise<number>, rounds = ROUNDS): Promise<number> {
   const times: number[] = []
-  for (let round = 0; round <= ROUNDS; round++) times.push(await work(round))
+  for (let round = 0; round <= rounds; round++) times.push(await work(round))
   return quantile(
     times.slice(1).sort((a, b) => a - b),
     0.5,
@@ -65,8 +67,8 @@ async function memoryOf(mark: string): Promise<number> {
 }
 
 /** Each step of a life, on any backend. */
-async function life(backend: Backend, make: (id: string) => Order) {
-  const start = await median(round => timed(() => backend.start(make(`bench${round}`))))
+async function life(backend: Backend, make: (id: string) => Order, rounds = ROUNDS) {
+  const start = await median(round => timed(() => backend.start(make(`bench${round}`))), rounds)
   const id = 'bench1'
   const exec = await median(() =>
     timed(async () => {
@@ -79,15 +81,36 @@ async function life(backend: Backend, make: (id: string) => Order) {
     pause.push(await timed(() => backend.pause(id)))
     return timed(() => backend.resume(id))
   })
-  const remove = await median(round => timed(() => backend.remove(`bench${round}`)))
+  const remove = await median(round => timed(() => backend.remove(`bench${round}`)), rounds)
   const paused = quantile(
     pause.slice(1).sort((a, b) => a - b),
     0.5,
   )
-  return { start, exec, pause: paused, resume, remove }
+  return { start, exec, pause: paused, resume, delete: remove }
 }
 
 export async function sandboxes(report: Report): Promise<void> {
+  await localSandboxes(report)
+  await dockerSandboxes(report)
+}
+
+/** Containers, beside the command line that people would use: a fifth of the rounds, each takes a hundred times as long. */
+async function dockerSandboxes(report: Report): Promise<void> {
+  if (NO_DOCKER) {
+    report('docker sandboxes', `skipped: ${NO_DOCKER}`)
+    return
+  }
+  await using engine = await DockerEngine.start()
+  const backend = new DockerBackend({ socketPath: engine.socketPath, owner: 'bench' })
+  const words = ['-H', `unix://${engine.socketPath}`, 'run', '--rm', '--network', 'none', IMAGE, 'true']
+  const bare = await median(() => timed(() => once(spawn('docker', words, { stdio: 'ignore' }), 'exit')), 6)
+  const docker = await life(backend, id => ({ ...order(id), image: IMAGE }), 6)
+  report('bare `docker run`, p50', ms(bare))
+  for (const [step, time] of Object.entries(docker)) report(`docker ${step}, p50`, ms(time))
+  await backend.close()
+}
+
+async function localSandboxes(report: Report): Promise<void> {
   const data = await tempFolder()
   const privileged = process.getuid?.() === 0
   const owner = `bench-${process.pid}`
@@ -114,7 +137,7 @@ export async function sandboxes(report: Report): Promise<void> {
     report('local exec, p50', ms(local.exec), '≤ bare process + 5 ms', local.exec <= plain + 5)
     report('local pause, p50', ms(local.pause))
     report('local resume, p50', ms(local.resume))
-    report('local delete, p50', ms(local.remove))
+    report('local delete, p50', ms(local.delete))
     const ids = Array.from({ length: MANY }, (_, index) => `many${index}`)
     const all = await timed(() => Promise.all(ids.map(id => backend.start(order(id)))))
     report(`${MANY} local sandboxes at once`, `${ms(all)}, all running`, 'all running', true)

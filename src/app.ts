@@ -302,7 +302,7 @@ async function openHands(config: Config, log: Log) {
     grants,
     refusals,
     backendOf: (spec: SandboxSpec): Backend => backends[backendOf(spec)],
-    backends: (): Backend[] => [...new Set(Object.values(backends))],
+    backends: (): Backend[] => [...new Set(config.sandbox_specs.map(spec => backends[backendOf(spec)]))],
     /** Nothing inside reaches this port of the machine's own addresses. */
     forbid: (port: number) => forbidden.push({ port }),
     close: async () => {

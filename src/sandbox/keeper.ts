@@ -1,12 +1,13 @@
 import { fault } from '../api/errors.ts'
 import type { SandboxStatus } from '../api/sandboxes.ts'
 import type { Log } from '../lib/log.ts'
-import { type Micros, now } from '../lib/time.ts'
+import { now } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
+import { type Entry, isStrange, type Kept, newEntry, unreadable } from './kept.ts'
 import { due, failureOf, nextStep, type SandboxRecord, type Step, statusOf } from './lifecycle.ts'
 import { MEASURE_MS, SWEEP_MS } from './limits.ts'
-import type { Backend, Order, Sandbox, State, Usage } from './sandbox.ts'
-import { DEFAULT_SPECS, limitsOf, type SandboxSpec } from './specs.ts'
+import type { Backend, Order, Sandbox, Usage } from './sandbox.ts'
+import { limitsOf, type SandboxSpec } from './specs.ts'
 
 export interface KeeperParts {
   store: Store
@@ -23,32 +24,6 @@ export interface KeeperParts {
   /** Whether something works in it, beside commands. */
   isBusy(id: string): Promise<boolean>
   log: Log
-}
-
-/** A sandbox under the keeper's eye. */
-export interface Kept {
-  readonly createdAt: Micros
-  record: SandboxRecord
-  /** What it was when last looked at. */
-  seen: State | undefined
-  /** What a person should know: progress, or what is wrong. */
-  detail: string | null
-}
-
-interface Entry extends Kept {
-  version: number
-  lastUsed: number
-  commands: number
-  measured: number
-  usage: Usage | undefined
-  /** This server has it in hand; what an earlier one started must be taken over first. */
-  adopted: boolean
-  /** What it was started with is not what it should have. */
-  stale: boolean
-  /** Ends what is being done about it, when something else is wanted. */
-  abort: AbortController
-  turn: Promise<void>
-  writes: Promise<void>
 }
 
 /**
@@ -375,34 +350,3 @@ export class Keeper {
 }
 
 const LOST = 'Its files are gone. Resuming it starts it anew, without them'
-
-/** It runs, and not by our doing. */
-const isStrange = ({ seen, adopted, record }: Entry): boolean =>
-  seen === 'running' && !adopted && record.want === 'running'
-
-const newEntry = (record: SandboxRecord, createdAt: Micros, version: number): Entry => ({
-  record,
-  createdAt,
-  version,
-  seen: undefined,
-  detail: null,
-  lastUsed: Date.now(),
-  commands: 0,
-  measured: 0,
-  usage: undefined,
-  adopted: false,
-  stale: false,
-  abort: new AbortController(),
-  turn: Promise.resolve(),
-  writes: Promise.resolve(),
-})
-
-/** Its files may still be there, and it can be deleted. */
-const unreadable = (id: string): SandboxRecord => ({
-  id,
-  spec: DEFAULT_SPECS[0]!,
-  want: 'running',
-  idle: false,
-  made: true,
-  failure: 'Its record is damaged on disk',
-})

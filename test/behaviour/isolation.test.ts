@@ -2,13 +2,23 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chown, lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { homedir, networkInterfaces } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { bubblewrap } from '../../src/sandbox/local/bubblewrap.ts'
-import { CALLS, Inside, KINDS, NO_PYTHON, PRIVILEGED, passesForNobody, portrait, SWAP } from '../support/inside.ts'
+import {
+  CALLS,
+  Inside,
+  KINDS,
+  NO_PYTHON,
+  NOBODY,
+  PRIVILEGED,
+  passesForNobody,
+  portrait,
+  SWAP,
+} from '../support/inside.ts'
 import { count, tempFolder } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
@@ -396,6 +406,18 @@ for (const { walls, skip } of KINDS)
       await assert.rejects(inside.start('box', { grants: [{ path: granted, readOnly: false }] }), /something else/)
       assert.deepEqual(await portrait(victim), before)
       await rm(granted, { recursive: true, force: true })
+    })
+
+    test('a folder granted within another is still that folder the next time, or is not shown', async () => {
+      await using inside = await Inside.open({ walls })
+      const outer = await tempFolder()
+      await mkdir(join(outer, 'a/inner'), { recursive: true })
+      if (PRIVILEGED) for (const path of [outer, join(outer, 'a')]) await chown(path, NOBODY, NOBODY)
+      const grants = [outer, join(outer, 'a/inner')].map(path => ({ path, readOnly: false }))
+      await inside.start('box', { grants })
+      await inside.sh(`cd ${outer} && mv a b && mkdir a && ln -s ${victim} a/inner`)
+      await assert.rejects(inside.restart('box'), /no longer the folder/)
+      await rm(outer, { recursive: true, force: true })
     })
 
     test('when it is removed, links in it are removed and not followed', async () => {

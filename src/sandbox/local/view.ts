@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, renameSync, rmSync, type Stats } from 'node:fs'
-import { chmod, chown, lstat, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fault } from '../../api/errors.ts'
 import type { Grant } from '../sandbox.ts'
@@ -157,6 +157,9 @@ const GUARDED = [
  * with the host's rights at the next `git status` there.
  */
 async function granted(root: string, { path, readOnly }: Grant, own: Own): Promise<Mount[]> {
+  // A folder around it may have been granted too, and from inside that a link be put on the way.
+  if ((await realpath(path).catch(() => undefined)) !== path)
+    throw fault('sandbox_failed', `${path} is no longer the folder that was granted`)
   await spotFor(root, path, own)
   const mounts: Mount[] = [{ kind: readOnly ? 'read-only' : 'bind', source: path, target: path }]
   if (readOnly) return mounts
