@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { createClient } from '../../src/api/client.ts'
 import { execute, sh, start } from '../support/bash.ts'
 import { Canaries } from '../support/canary.ts'
 import { exchange } from '../support/exchange.ts'
 import { NO_WALLS, withSpecs } from '../support/hands.ts'
 import { NO_PYTHON, PYTHON } from '../support/inside.ts'
-import { count, TestServer } from '../support/server.ts'
+import { endSandboxes } from '../support/sandboxes.ts'
+import { count, GANTRY, TestServer, tempFolder } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 /** A server that is busy with others still answers within it. */
@@ -46,6 +51,29 @@ describe('T-44: through the API', { skip: NO_WALLS || NO_PYTHON }, () => {
     assert.deepEqual(canaries.sightings(text), [])
     assert.equal((await execute(server, `ls ${server.data}`)).exit_code, 2)
     assert.equal((await execute(server, `kill -0 ${server.pid}`)).exit_code, 1)
+  })
+
+  test('what whoever started the server left open does not get inside', {
+    skip: !existsSync('/bin/bash') && 'there is no bash to leave something open with',
+  }, async () => {
+    const data = await tempFolder()
+    const words = [process.execPath, GANTRY, '--port', '0', '--data', data]
+    const child = spawn('/bin/bash', ['-c', 'exec "$@" 200<"$0"', join(server.data, 'note'), ...words], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    let output = ''
+    child.stdout.on('data', chunk => {
+      output += chunk
+    })
+    const url = await until('it listens', () => /listens on (\S+)/.exec(output)?.[1])
+    const client = createClient({ baseUrl: url })
+    const text = await sh({ client }, 'ls -l /proc/*/fd/ 2>/dev/null; exit 0')
+    child.kill()
+    await once(child, 'exit')
+    await endSandboxes(data)
+    await rm(data, { recursive: true, force: true })
+    assert.ok(text.includes('/dev/null'), 'otherwise nothing was seen')
+    assert.doesNotMatch(text, / 200\b/)
   })
 
   test('neither directly nor through the proxy does a command reach the server, on any address', async () => {

@@ -67,6 +67,8 @@ export class Life implements Sandbox {
   async exec(command: Command, log?: number): Promise<Launched> {
     this.#commands += 1
     const number = `${this.#commands}-${process.pid}`
+    // Of all sandboxes of the machine: their numbers are the same, and so is their user.
+    const mark = `${this.#surroundings.markOf(this.id)}/${number}`
     const proxy = await this.#outlet.admit(number, command)
     if (this.#over || this.failure !== undefined) throw fault('sandbox_unavailable', this.id, 'not running')
     if (this.paused) throw fault('sandbox_unavailable', this.id, 'paused')
@@ -78,7 +80,7 @@ export class Life implements Sandbox {
         ...proxy,
         ...this.order.env,
         ...command.env,
-        GANTRY_EXEC: number,
+        GANTRY_EXEC: mark,
       },
       limits: this.#group ? [] : unsupervised(this.order),
     })
@@ -95,7 +97,7 @@ export class Life implements Sandbox {
         ...(log !== undefined && { log }),
         signal: (name, pid) =>
           !group
-            ? signalMarked(`GANTRY_EXEC=${number}`, name)
+            ? signalMarked(`GANTRY_EXEC=${mark}`, name)
             : name === 'SIGKILL'
               ? group.kill()
               : signalAll(() => this.#within(group, pid), name),
