@@ -6,16 +6,18 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { newId } from '../../src/lib/id.ts'
 import { Cgroups } from '../../src/sandbox/local/cgroup.ts'
+import { utilLinux } from '../../src/sandbox/local/util-linux.ts'
+import type { Walls } from '../../src/sandbox/local/walls.ts'
 import { LocalBackend } from '../../src/sandbox/local.ts'
 import { findProgram } from '../support/command.ts'
-import { tempFolder } from '../support/server.ts'
+import { DEEP, tempFolder } from '../support/server.ts'
 import { type Arena, sandboxContract } from './sandbox.ts'
 
 const privileged = process.getuid?.() === 0
 /** Somebody without a name or rights on this machine. */
 const NOBODY = 65_533
 
-async function open(): Promise<Arena> {
+async function open(walls?: Walls): Promise<Arena> {
   const data = await tempFolder()
   const owner = newId().slice(0, 8)
   const cgroups = await Cgroups.find(`gantry-test-${owner}`)
@@ -26,6 +28,7 @@ async function open(): Promise<Arena> {
     user: privileged ? { uid: NOBODY, gid: NOBODY } : { uid: process.getuid!(), gid: process.getgid!() },
     privileged,
     cgroups,
+    ...(walls && { walls: [walls] }),
   }
   const backend = await LocalBackend.open(options)
   return {
@@ -41,7 +44,9 @@ async function open(): Promise<Arena> {
 
 const missing = ['bwrap', 'nsenter', 'setsid', 'script'].find(program => findProgram(program) === undefined)
 
-sandboxContract('LocalBackend', open, missing !== undefined && `the program \`${missing}\` is not installed`)
+sandboxContract('LocalBackend', () => open(), missing !== undefined && `the program \`${missing}\` is not installed`)
+// A start takes it a hundred processes: half a minute for the suite, and half of what it shows is shown above.
+sandboxContract('LocalBackend by util-linux', () => open(utilLinux), !DEEP && 'takes long: npm run test:deep')
 
 test('an ordinary user has the same walls', {
   skip: !privileged && 'not root: this whole file is that test',
