@@ -144,6 +144,9 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     isBusy: async id => (await workingIn(id)).length > 0,
     log,
   })
+  hands.onEnd(id => {
+    if (keeper.find(id)) void keeper.settle(id).catch(() => undefined)
+  })
   const granted = async () => hands.grants.all(await workspaces.paths())
   const workingIn = async (id: string) => {
     const records = await store.conversations(runner.going())
@@ -195,7 +198,12 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     new BashSockets({ bash, streams: bashStreams, log }),
   ]
   const sockets = new Sockets({ auth, origins, rooms, log, hasSandbox: id => sandboxes.has(id) })
-  const ports = new Ports({ portOf: label => sandboxes.portOf(label), reach, domain: config.ports_domain })
+  const ports = new Ports({
+    portOf: label => sandboxes.portOf(label),
+    reach,
+    isKey: key => auth.isKey(key),
+    domain: config.ports_domain,
+  })
   metrics.gauge('gantry_sockets', 'Open WebSockets.', () => sockets.open)
   metrics.gauge('gantry_readers', 'Readers that follow a conversation.', () => streams.readers)
   metrics.gauge('gantry_uptime_seconds', 'Time since start.', () => (Date.now() - started) / 1000)
@@ -273,6 +281,7 @@ async function openHands(config: Config, log: Log) {
   })
   const user = privileged ? await sandboxUser(config) : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const onTrouble = (id: string, what: string) => log.warn('sandbox', { sandbox: id, error: what })
+  let tellEnd = (_id: string): void => undefined
   const local = await LocalBackend.open({
     folder: join(config.data, 'sandboxes'),
     shared: join(config.data, 'hands'),
@@ -281,6 +290,7 @@ async function openHands(config: Config, log: Log) {
     privileged,
     cgroups: await Cgroups.find(`gantry-${owner}`),
     gate,
+    onEnd: id => tellEnd(id),
     onTrouble,
   })
   const plain = new ProcessBackend(join(config.data, 'processes'))
@@ -303,6 +313,10 @@ async function openHands(config: Config, log: Log) {
     refusals,
     backendOf: (spec: SandboxSpec): Backend => backends[backendOf(spec)],
     backends: (): Backend[] => [...new Set(config.sandbox_specs.map(spec => backends[backendOf(spec)]))],
+    /** Has somebody told of every sandbox that ended by itself. */
+    onEnd: (listener: (id: string) => void) => {
+      tellEnd = listener
+    },
     /** Nothing inside reaches this port of the machine's own addresses. */
     forbid: (port: number) => forbidden.push({ port }),
     close: async () => {

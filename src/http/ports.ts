@@ -10,6 +10,8 @@ export interface PortsParts {
   /** What the first label of a host name leads to. */
   portOf(label: string): { sandbox: string; port: number } | undefined
   reach: Reach
+  /** Whether this is a key of this server's: no site may hear it. */
+  isKey(candidate: string): boolean
   /** Of which every opened port is a subdomain. */
   domain: string
 }
@@ -44,7 +46,7 @@ export class Ports {
         createConnection: () => inside as never,
         method: incoming.method,
         path: incoming.url,
-        headers: forwarded(incoming),
+        headers: this.#forwarded(incoming),
         setHost: false,
       })
       asked.once('response', answer => {
@@ -63,7 +65,7 @@ export class Ports {
     stream.on('error', () => stream.destroy())
     try {
       const inside = await this.#connect(incoming)
-      const { host, ...others } = forwarded(incoming)
+      const { host, ...others } = this.#forwarded(incoming)
       const headers = { host, ...others, connection: 'Upgrade', upgrade: incoming.headers.upgrade }
       const lines = Object.entries(headers).flatMap(([name, value]) =>
         [value ?? []].flat().map(one => `${name}: ${one}`),
@@ -87,6 +89,17 @@ export class Ports {
     return inside
   }
 
+  #forwarded({ headers }: IncomingMessage): OutgoingHttpHeaders {
+    const kept: OutgoingHttpHeaders = { ...headers }
+    for (const name of OURS) delete kept[name]
+    if (headers['transfer-encoding']) kept['transfer-encoding'] = 'chunked'
+    const cookies = headers.cookie?.split(';').filter(cookie => !OUR_COOKIE.test(cookie))
+    delete kept.cookie
+    const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+    if (bearer !== undefined && this.#parts.isKey(bearer)) delete kept.authorization
+    return cookies?.length ? { ...kept, cookie: cookies.join(';').trim() } : kept
+  }
+
   #label({ host }: IncomingHttpHeaders): string | undefined {
     const name = host?.toLowerCase().replace(/:\d+$/, '') ?? ''
     const tail = `.${this.#parts.domain}`
@@ -99,15 +112,6 @@ class Unknown extends Error {}
 function complaint(error: unknown): [number, string] {
   if (error instanceof Unknown) return [404, 'There is no such site']
   return error instanceof Fault ? [error.status, error.message] : [502, 'The sandbox could not be reached']
-}
-
-function forwarded({ headers }: IncomingMessage): OutgoingHttpHeaders {
-  const kept: OutgoingHttpHeaders = { ...headers }
-  for (const name of OURS) delete kept[name]
-  if (headers['transfer-encoding']) kept['transfer-encoding'] = 'chunked'
-  const cookies = headers.cookie?.split(';').filter(cookie => !OUR_COOKIE.test(cookie))
-  delete kept.cookie
-  return cookies?.length ? { ...kept, cookie: cookies.join(';').trim() } : kept
 }
 
 /** A cookie for a whole domain would reach this server too, and an address that opens the site must not travel to others. */

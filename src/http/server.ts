@@ -170,7 +170,8 @@ export class HttpServer {
     path: string | undefined,
     standing: Standing,
   ): string | undefined {
-    if (access === 'free') return undefined
+    if (access === 'free')
+      return path === undefined ? undefined : confine({ path, key: undefined }, this.#edge.hasSandbox)
     const key = this.#edge.auth.scopeOf(credentialsOf(incoming), standing)
     const scope = confine({ path, key }, this.#edge.hasSandbox)
     if (scope === undefined || confined || access === 'sandbox') return scope

@@ -33,7 +33,7 @@ export class Grants {
   /** Those from the configuration, and of these further folders the ones that can be. */
   async all(further: readonly string[]): Promise<Grant[]> {
     const grants = [...this.#configured]
-    for (const path of further) {
+    for (const path of further.map(folder => resolve('/', folder))) {
       const known = grants.some(grant => isWithin(path, grant.path))
       if (!known && (await this.objection(path)) === undefined) grants.push({ path, readOnly: false })
     }
@@ -45,8 +45,9 @@ export class Grants {
    * Whether a folder that somebody wants to work in is one of the host's that was not granted. An empty folder of that name in the
    * sandbox would look as if their work were gone.
    */
-  async isWithheld(path: string, further: readonly string[]): Promise<boolean> {
-    if (!path.startsWith('/') || [...SYSTEM, ...OWN].some(folder => isWithin(path, folder))) return false
+  async isWithheld(folder: string, further: readonly string[]): Promise<boolean> {
+    const path = resolve('/', folder)
+    if (!folder.startsWith('/') || [...SYSTEM, ...OWN].some(folder => isWithin(path, folder))) return false
     const grants = await this.all(further)
     if (grants.some(grant => isWithin(path, grant.path))) return false
     return (

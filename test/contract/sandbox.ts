@@ -1030,7 +1030,7 @@ function walls(floor: Floor): void {
   test('processes are limited; the sandbox is of use again when they are gone', async t => {
     if (floor.lacks(t, 'limits')) return
     await using own = await floor.started({ limits: { ...LIMITS, processes: 40 } })
-    const bomb = 'mkfifo fifo; (while :; do sleep 300 & done) & (while :; do sleep 300 & done) & read -r line <fifo'
+    const bomb = 'mkfifo fifo; (while :; do sleep 300 & done) & (while :; do sleep 300 & done) & while :; do read -r line <fifo; done'
     const ended = outcome(own.box, bomb, { timeoutMs: 1_500 })
     await until('it is full', async () => (await floor.backend.usage(own.id)).processes >= 30)
     assert.ok((await floor.backend.usage(own.id)).processes <= 42)

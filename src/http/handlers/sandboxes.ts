@@ -35,6 +35,7 @@ export function sandboxHandlers({
   const confined = (id: string, { scope }: Call) => {
     if (!sandboxes.has(id)) throw fault('sandbox_not_found')
     if (scope !== undefined && scope !== id) throw fault('forbidden', 'Session API key does not match sandbox')
+    if (scope !== undefined && !sandboxes.isRunning(id)) throw fault('unauthorized')
   }
   return {
     searchSandboxes: ({ query }, call) => sandboxes.search(query, asker(call)),

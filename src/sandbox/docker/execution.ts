@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Duplex, Writable } from 'node:stream'
 import { fault } from '../../api/errors.ts'
 import { KILL_AFTER_MS } from '../local/child.ts'
+import { signalMarked } from '../local/tree.ts'
 import type { Command, Exit, Process, Size } from '../sandbox.ts'
 import { answered, type Engine } from './engine.ts'
 import { ABOVE, SIGNAL } from './script.ts'
@@ -85,6 +86,8 @@ export class Execution implements Process {
   }
 
   async signal(name: NodeJS.Signals): Promise<void> {
+    // Where the engine's processes are this machine's too, they are ended from here: inside there may be no room for one more.
+    if (name === 'SIGKILL') await signalMarked(`GANTRY_EXEC=${this.#mark}`, name)
     const words = [SIGNAL, 'sh', this.#mark, `${this.#above}`, name.slice('SIG'.length)]
     try {
       const id = await create(this.#place, { Cmd: ['/bin/sh', '-c', ...words] })

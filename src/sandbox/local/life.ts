@@ -16,10 +16,16 @@ export interface Surroundings {
   /** The file with the kernel's filter, if there is one for this machine. */
   filter: string | undefined
   gate: Gate | undefined
-  /** Tells a sandbox from all others on the machine. */
-  markOf(id: string): string
   /** Something is missing that a person would want to know of. */
   onTrouble: (id: string, what: string) => void
+}
+
+/** What leads into one. */
+export interface Entrance {
+  walls: Walls
+  group: Group | undefined
+  /** Tells it from all others on the machine. */
+  mark: string
 }
 
 /** A process that is in its groups, has what the way in needs open, and then becomes its arguments. */
@@ -35,17 +41,15 @@ export class Life implements Sandbox {
   failure: string | undefined
   paused = false
   readonly #surroundings: Surroundings
-  readonly #walls: Walls
-  readonly #group: Group | undefined
+  readonly #entrance: Entrance
   readonly #outlet: Outlet
   #over = false
   #commands = 0
 
-  constructor(order: Order, holder: Holder, walls: Walls, group: Group | undefined, surroundings: Surroundings) {
+  constructor(order: Order, holder: Holder, entrance: Entrance, surroundings: Surroundings) {
     this.order = order
     this.holder = holder
-    this.#walls = walls
-    this.#group = group
+    this.#entrance = entrance
     this.#surroundings = surroundings
     this.#outlet = new Outlet(intoNetwork(holder, surroundings.privileged), order, surroundings.gate)
   }
@@ -68,7 +72,7 @@ export class Life implements Sandbox {
     this.#commands += 1
     const number = `${this.#commands}-${process.pid}`
     // Of all sandboxes of the machine: their numbers are the same, and so is their user.
-    const mark = `${this.#surroundings.markOf(this.id)}/${number}`
+    const mark = `${this.#entrance.mark}/${number}`
     const proxy = await this.#outlet.admit(number, command)
     if (this.#over || this.failure !== undefined) throw fault('sandbox_unavailable', this.id, 'not running')
     if (this.paused) throw fault('sandbox_unavailable', this.id, 'paused')
@@ -82,18 +86,18 @@ export class Life implements Sandbox {
         ...command.env,
         GANTRY_EXEC: mark,
       },
-      limits: this.#group ? [] : unsupervised(this.order),
+      limits: this.#entrance.group ? [] : unsupervised(this.order),
     })
-    const group = await this.#group?.command(number)
-    const doors = group ? [...group.doors, ...this.#group!.doors.slice(1)] : []
+    const group = await this.#entrance.group?.command(number)
+    const doors = group ? [...group.doors, ...this.#entrance.group!.doors.slice(1)] : []
     const { user, privileged, filter } = this.#surroundings
     const words = [`/proc/${this.holder.init}/ns/user`, filter ?? '/dev/null', `${doors.length}`, ...doors]
-    const enter = this.#walls.enter(this.holder, user, privileged, filter !== undefined)
+    const enter = this.#entrance.walls.enter(this.holder, user, privileged, filter !== undefined)
     const started = await launch(
       {
         argv: ['/bin/sh', '-c', WAY_IN, 'sh', ...words, ...enter, ...LISTENING_SHELL],
         script,
-        ...(!group && { mark: this.#surroundings.markOf(this.id) }),
+        ...(!group && { mark: this.#entrance.mark }),
         ...(log !== undefined && { log }),
         signal: (name, pid) =>
           !group
@@ -129,7 +133,7 @@ export class Life implements Sandbox {
   async #within(group: Group, pid: number): Promise<number[]> {
     const pids = await group.pids()
     const leading = [pid]
-    while (leading.length < this.#walls.leading) leading.push(await firstChild(leading.at(-1)!))
+    while (leading.length < this.#entrance.walls.leading) leading.push(await firstChild(leading.at(-1)!))
     return pids.filter(one => !leading.includes(one))
   }
 }
