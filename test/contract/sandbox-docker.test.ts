@@ -34,7 +34,7 @@ async function open(): Promise<Arena> {
   }
 }
 
-sandboxContract('DockerBackend', open, NO_DOCKER)
+sandboxContract('DockerBackend', open, NO_DOCKER, { sampled: true })
 
 const anOrder = (more: Partial<Order> = {}): Order => ({
   id: newId(),
