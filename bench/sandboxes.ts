@@ -120,7 +120,7 @@ async function localSandboxes(report: Report): Promise<void> {
     owner,
     user: privileged ? { uid: 10_001, gid: 10_001 } : { uid: process.getuid!(), gid: process.getgid!() },
     privileged,
-    cgroups: await Cgroups.find(`gantry-${owner}`),
+    cgroups: Cgroups.find(`gantry-${owner}`),
   })
   try {
     const proof = await backend.prove()

@@ -38,7 +38,6 @@ import {
   REQUEST_TIMEOUT_MS,
 } from './http/limits.ts'
 import { Metrics } from './http/metrics.ts'
-import { createServer } from './http/node-http.ts'
 import { openapi } from './http/openapi.ts'
 import { originPolicy } from './http/origin.ts'
 import { Ports } from './http/ports.ts'
@@ -47,6 +46,7 @@ import { Sockets } from './http/sockets.ts'
 import { Streams } from './http/stream.ts'
 import { WebFiles } from './http/web.ts'
 import type { Log } from './lib/log.ts'
+import { createServer } from './lib/node-http.ts'
 import { keyFromFile } from './policy/keyfile.ts'
 import { Vault } from './policy/secrets.ts'
 import { Bash } from './sandbox/bash.ts'
@@ -97,6 +97,9 @@ const HOW_TO_GRANT = 'Start the server with --workspace and its path, or add it 
 export async function startApp(config: Config, log: Log, pid: number): Promise<App> {
   const started = Date.now()
   const ownership = Ownership.take(config.data, { pid, since: new Date(started).toISOString() })
+  // Tried out while the database is opened: most of it is waiting for other processes.
+  const opening = openHands(config, log)
+  opening.catch(() => undefined)
   const store = SqliteStore.open(join(config.data, 'gantry.db'), {
     synchronous: config.synchronous,
     onFailure: reason => log.error('storage', { reason }),
@@ -110,7 +113,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     config.allow_cors_origin_regex,
   )
 
-  const hands = await openHands(config, log)
+  const hands = await opening
   const open = configured === undefined && bindsLoopback(config.host) && hands.isolated
   const mode: Mode = open ? 'local' : 'key'
 
@@ -288,7 +291,7 @@ async function openHands(config: Config, log: Log) {
     owner,
     user,
     privileged,
-    cgroups: await Cgroups.find(`gantry-${owner}`),
+    cgroups: Cgroups.find(`gantry-${owner}`),
     gate,
     onEnd: id => tellEnd(id),
     onTrouble,

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream'
 import { Fault } from '../api/errors.ts'
+import { request } from '../lib/node-http.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 import { WORKSPACE_COOKIE } from './auth.ts'
-import { request } from './node-http.ts'
 
 export interface PortsParts {
   /** What the first label of a host name leads to. */

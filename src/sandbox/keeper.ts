@@ -5,7 +5,7 @@ import { now } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { type Entry, isStrange, type Kept, newEntry, unreadable } from './kept.ts'
 import { due, failureOf, nextStep, type SandboxRecord, type Step, statusOf } from './lifecycle.ts'
-import { MEASURE_MS, SWEEP_MS } from './limits.ts'
+import { MEASURE_MS, ORPHANS_MS, SWEEP_MS } from './limits.ts'
 import type { Backend, Order, Sandbox, Usage } from './sandbox.ts'
 import { limitsOf, type SandboxSpec } from './specs.ts'
 
@@ -34,6 +34,7 @@ export class Keeper {
   readonly #parts: KeeperParts
   readonly #entries = new Map<string, Entry>()
   #sweeps: NodeJS.Timeout | undefined
+  #orphans: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(parts: KeeperParts) {
@@ -46,7 +47,7 @@ export class Keeper {
       const record: SandboxRecord = damaged ? unreadable(id) : JSON.parse(json)
       this.#entries.set(id, newEntry(record, createdAt, version))
     }
-    void this.#removeOrphans()
+    this.#orphans = setTimeout(() => void this.#removeOrphans(), ORPHANS_MS).unref()
     for (const id of this.#entries.keys()) void this.settle(id).catch(() => undefined)
     this.#sweeps = setInterval(() => void this.sweep(), SWEEP_MS).unref()
   }
@@ -214,6 +215,7 @@ export class Keeper {
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#sweeps)
+    clearTimeout(this.#orphans)
     for (const { abort } of this.#entries.values()) abort.abort()
     await Promise.all([...this.#entries.values()].map(({ turn }) => turn))
   }

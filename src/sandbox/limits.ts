@@ -9,3 +9,6 @@ export const START_WAIT_MS = 2_000
 
 /** How long a step of a conversation may take to come to rest before its sandbox is frozen; then it is interrupted. */
 export const REST_MS = 5_000
+
+/** After the start, before what nobody remembers is looked for: that reads about every process, when people wait for the first page. */
+export const ORPHANS_MS = 300

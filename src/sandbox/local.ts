@@ -87,7 +87,7 @@ export class LocalBackend implements Backend {
     const filter = program ? join(options.shared, 'filter') : undefined
     if (program && filter && !(await readFile(filter).catch(() => undefined))?.equals(program))
       await writeFile(filter, program)
-    return new LocalBackend(options, filter, await systemView(join(options.shared, 'etc'), options.user))
+    return new LocalBackend(options, filter, systemView(join(options.shared, 'etc'), options.user))
   }
 
   async prove(signal?: AbortSignal): Promise<Proof> {
@@ -97,10 +97,11 @@ export class LocalBackend implements Backend {
       try {
         await this.start(TRIAL, signal)
         await this.#probe(this.#lives.get(TRIAL.id)!)
+        // Nobody has to wait for its end: `close` does.
+        void this.stop(TRIAL.id).catch(() => undefined)
         return { isolated: true, summary: `commands run in namespaces made by ${walls.name}` }
       } catch (error) {
         reasons.push(`${walls.name}: ${(error as Error).message}`)
-      } finally {
         await this.stop(TRIAL.id)
       }
     }

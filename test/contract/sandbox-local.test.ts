@@ -20,7 +20,7 @@ const NOBODY = 65_533
 async function open(walls?: Walls): Promise<Arena> {
   const data = await tempFolder()
   const owner = newId().slice(0, 8)
-  const cgroups = await Cgroups.find(`gantry-test-${owner}`)
+  const cgroups = Cgroups.find(`gantry-test-${owner}`)
   const options = {
     folder: join(data, 'sandboxes'),
     shared: join(data, 'hands'),

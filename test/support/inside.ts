@@ -63,7 +63,7 @@ export class Inside implements AsyncDisposable {
   static async open({ walls, user, gate }: InsideOptions): Promise<Inside> {
     const data = await tempFolder()
     const owner = newId().slice(0, 8)
-    const cgroups = await Cgroups.find(`gantry-test-${owner}`)
+    const cgroups = Cgroups.find(`gantry-test-${owner}`)
     const somebody = PRIVILEGED ? { uid: NOBODY, gid: NOBODY } : { uid: process.getuid!(), gid: process.getgid!() }
     const backend = await LocalBackend.open({
       folder: join(data, 'sandboxes'),

@@ -1,7 +1,8 @@
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { json, text } from 'node:stream/consumers'
 import { fault } from '../../api/errors.ts'
+import { Agent, request } from '../../lib/node-http.ts'
 
 /** Of those we know, the newest; an engine that is older than that is spoken to in its own. */
 const NEWEST = [1, 47] as const

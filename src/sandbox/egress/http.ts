@@ -1,14 +1,12 @@
 import type { ClientRequest, IncomingMessage, ServerResponse as Response } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
+import { createServer, request, ServerResponse, STATUS_CODES } from '../../lib/node-http.ts'
 import { canonicalHost, joinAuthority, splitAuthority } from './address.ts'
 import { Refused, Unreachable } from './dial.ts'
 import { HEAD_BYTES } from './limits.ts'
 import type { Target } from './policy.ts'
 import { shown, type Visit } from './visit.ts'
-
-/** As a builtin, not by import, which would evaluate all of the module's exports: a WebSocket client among them. */
-const { createServer, request, ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 type OnUpgrade = (came: IncomingMessage, upstream: Duplex, head: Buffer) => void
 

@@ -1,4 +1,5 @@
-import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Limits } from '../sandbox.ts'
@@ -17,24 +18,32 @@ export class Cgroups {
     this.#old = old
   }
 
-  /** Undefined where none can be made. `name` is the folder all of this server's groups lie in. */
-  static async find(name: string): Promise<Cgroups | undefined> {
-    const mounts = (await text('/proc/self/mounts')).split('\n').map(line => line.split(' '))
+  /**
+   * Undefined where none can be made. `name` is the folder all of this server's groups lie in. A dozen calls to the kernel: from another
+   * thread each would take longer to come back than to be done.
+   */
+  static find(name: string): Cgroups | undefined {
+    const mounts = at('/proc/self/mounts')
+      .split('\n')
+      .map(line => line.split(' '))
     const unified = mounts.find(([, , type]) => type === 'cgroup2')?.[1]
     if (!unified) return undefined
-    const own = /^0::(\/.*)$/m.exec(await text('/proc/self/cgroup'))?.[1] ?? '/'
+    const own = /^0::(\/.*)$/m.exec(at('/proc/self/cgroup'))?.[1] ?? '/'
     for (const parent of [unified, join(unified, own)]) {
       const folder = join(parent, name)
-      if (!(await made(folder)) || !(await writable(join(folder, 'cgroup.kill')))) continue
+      if (!tried(() => mkdirSync(folder, { recursive: true }))) continue
+      if (!tried(() => accessSync(join(folder, 'cgroup.kill'), constants.W_OK))) continue
       for (const enabling of [parent, folder])
-        for (const controller of CONTROLLERS) await set(join(enabling, 'cgroup.subtree_control'), `+${controller}`)
-      const enabled = (await text(join(folder, 'cgroup.subtree_control'))).trim().split(' ')
+        for (const controller of CONTROLLERS)
+          tried(() => writeFileSync(join(enabling, 'cgroup.subtree_control'), `+${controller}`))
+      const enabled = at(join(folder, 'cgroup.subtree_control')).trim().split(' ')
       const old = new Map<string, string>()
       for (const controller of CONTROLLERS.filter(one => !enabled.includes(one))) {
         const mount = mounts.find(
           ([, , type, options]) => type === 'cgroup' && options?.split(',').includes(controller),
         )
-        if (mount && (await made(join(mount[1]!, name)))) old.set(controller, join(mount[1]!, name))
+        const split = mount && join(mount[1]!, name)
+        if (split && tried(() => mkdirSync(split, { recursive: true }))) old.set(controller, split)
       }
       return new Cgroups(folder, old)
     }
@@ -130,9 +139,9 @@ export class Group {
   }
 
   /** Of one command: what it starts is in it for good, whatever it forks or forgets. */
-  async command(name: string): Promise<Group> {
+  command(name: string): Group {
     const folder = join(this.#unified, name)
-    await mkdir(folder)
+    mkdirSync(folder)
     return new Group(folder, new Map())
   }
 
@@ -153,6 +162,21 @@ export class Group {
   }
 }
 
+function tried(attempt: () => unknown): boolean {
+  try {
+    attempt()
+    return true
+  } catch {
+    return false
+  }
+}
+function at(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
 const foldersIn = async (folder: string): Promise<string[]> =>
   (await readdir(folder, { withFileTypes: true }).catch(() => []))
     .filter(entry => entry.isDirectory())
@@ -160,11 +184,6 @@ const foldersIn = async (folder: string): Promise<string[]> =>
 const text = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '')
 /** A file that is not there has nothing to say about this kernel. */
 const set = (path: string, value: string): Promise<void> => writeFile(path, value).catch(() => undefined)
-const made = (folder: string): Promise<boolean> =>
-  mkdir(folder, { recursive: true }).then(
-    () => true,
-    () => false,
-  )
 const writable = (path: string): Promise<boolean> =>
   access(path, constants.W_OK).then(
     () => true,

@@ -88,7 +88,7 @@ export class Life implements Sandbox {
       },
       limits: this.#entrance.group ? [] : unsupervised(this.order),
     })
-    const group = await this.#entrance.group?.command(number)
+    const group = this.#entrance.group?.command(number)
     const doors = group ? [...group.doors, ...this.#entrance.group!.doors.slice(1)] : []
     const { user, privileged, filter } = this.#surroundings
     const words = [`/proc/${this.holder.init}/ns/user`, filter ?? '/dev/null', `${doors.length}`, ...doors]

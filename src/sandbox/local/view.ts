@@ -1,5 +1,18 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, renameSync, rmSync, type Stats } from 'node:fs'
-import { chmod, chown, lstat, mkdir, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { chown, lstat, mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fault } from '../../api/errors.ts'
 import type { Grant } from '../sandbox.ts'
@@ -58,8 +71,7 @@ const NAMESPACE_LIMITS = '/proc/sys/user'
 const HIDDEN = ['/proc/sysrq-trigger', '/proc/keys', '/proc/key-users', '/proc/kcore', '/proc/timer_list', '/proc/kmsg']
 
 /** The part of the view that all sandboxes of a server share. `etc` is a folder of the server's that becomes `/etc`. */
-export async function systemView(etc: string, user: User): Promise<Mount[]> {
-  await folder(etc)
+export function systemView(etc: string, user: User): Mount[] {
   const files = {
     passwd: `${account('gantry', user.uid, user.gid)}${user.uid === 0 ? '' : account('root', 0, 0)}${account('nobody', 65534, 65534)}`,
     group: `gantry:x:${user.gid}:\n${user.gid === 0 ? '' : 'root:x:0:\n'}nogroup:x:65534:\n`,
@@ -68,32 +80,47 @@ export async function systemView(etc: string, user: User): Promise<Mount[]> {
     'resolv.conf': '# Names are resolved by the proxy.\n',
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
   }
-  for (const [name, content] of Object.entries(files)) await file(join(etc, name), content)
+  folder(etc)
+  for (const [name, content] of Object.entries(files)) file(join(etc, name), Buffer.from(content))
   const mounts: Mount[] = []
   const readOnly = (source: string, target = source) => mounts.push({ kind: 'read-only', source, target })
-  for (const folder of SYSTEM) if (await exists(folder)) readOnly(folder)
+  for (const folder of SYSTEM) if (exists(folder)) readOnly(folder)
   readOnly(etc, '/etc')
-  for (const name of ETC) if (await spotInEtc(etc, name)) readOnly(join('/etc', name))
+  for (const name of ETC) if (mirror(join('/etc', name), join(etc, name))) readOnly(join('/etc', name))
   mounts.push({ kind: 'proc', target: '/proc' })
-  for (const path of FIXED) if (await exists(path)) readOnly(path)
-  if (await exists(NAMESPACE_LIMITS)) mounts.push({ kind: 'bind', source: NAMESPACE_LIMITS, target: NAMESPACE_LIMITS })
-  for (const path of HIDDEN) if (await exists(path)) readOnly('/dev/null', path)
+  // Every mount makes every command a little slower: what an ordinary user cannot change anyway needs none.
+  if (user.uid === 0) {
+    for (const path of FIXED) if (exists(path)) readOnly(path)
+    if (exists(NAMESPACE_LIMITS)) mounts.push({ kind: 'bind', source: NAMESPACE_LIMITS, target: NAMESPACE_LIMITS })
+  }
+  for (const path of HIDDEN) if (isLegible(path, user)) readOnly('/dev/null', path)
   mounts.push({ kind: 'dev', target: '/dev' }, { kind: 'tmpfs', target: '/run' })
   return mounts
 }
 
-/** Puts one entry of the host's there: a file or link as a copy, a folder as a place to mount it on, which is what `true` asks for. */
-async function spotInEtc(etc: string, name: string): Promise<boolean> {
-  const source = join('/etc', name)
-  const spot = join(etc, name)
-  const there = await lstat(source).catch(() => undefined)
-  const own = await lstat(spot).catch(() => undefined)
-  if (own && kindOf(own) !== kindOf(there)) await rm(spot, { recursive: true, force: true })
-  if (there?.isSymbolicLink()) await link(spot, await readlink(source))
-  else if (there?.isFile()) await file(spot, await readFile(source))
-  else if (there?.isDirectory()) await folder(spot)
-  return there?.isDirectory() ?? false
+/** Of what is copied, the most entries in a folder: a larger one is mounted. */
+const COPIED = 20
+
+/** Copies one entry of the host's; true when it is a folder that should be mounted instead, for which a place is made. */
+function mirror(source: string, spot: string): boolean {
+  const there = lstatSync(source, { throwIfNoEntry: false })
+  const own = lstatSync(spot, { throwIfNoEntry: false })
+  if (own && kindOf(own) !== kindOf(there)) rmSync(spot, { recursive: true, force: true })
+  if (there?.isSymbolicLink()) link(spot, readlinkSync(source))
+  else if (there?.isFile()) file(spot, readFileSync(source))
+  else if (there?.isDirectory()) {
+    folder(spot)
+    if (readdirSync(source, { recursive: true }).length > COPIED) return true
+    for (const name of readdirSync(source)) mirror(join(source, name), join(spot, name))
+    for (const name of readdirSync(spot))
+      if (!exists(join(source, name))) rmSync(join(spot, name), { recursive: true, force: true })
+  }
+  return false
 }
+
+/** Whether the user may read it, as far as its permissions tell. */
+const isLegible = (path: string, { uid }: User): boolean =>
+  uid === 0 ? exists(path) : ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o006) !== 0
 
 /**
  * Makes the folder that becomes a sandbox's `/`, or finds that of its earlier lives. What is in the latter was left by strangers, links
@@ -192,28 +219,29 @@ async function spotFor(root: string, path: string, own: Own): Promise<void> {
   const there = await lstat(spot).catch(() => undefined)
   if (there?.isDirectory()) return
   if (there) throw fault('sandbox_failed', `The sandbox has something else where ${path} belongs`)
-  await folder(spot)
+  folder(spot)
   await own(spot)
 }
 
 /** The server's own files are nobody else's (umask): what a sandbox is to see must say so. */
-async function folder(path: string, mode = 0o755): Promise<void> {
-  await mkdir(path, { recursive: true })
-  await chmod(path, mode)
+function folder(path: string): void {
+  mkdirSync(path, { recursive: true })
+  chmodSync(path, 0o755)
 }
 
-async function file(path: string, content: string | Uint8Array): Promise<void> {
+function file(path: string, content: Buffer): void {
   // What is right already needs no room on a disk that may be full.
-  const there = await readFile(path).catch(() => undefined)
-  if (there?.equals(Buffer.from(content))) return
-  await writeFile(path, content)
-  await chmod(path, 0o644)
+  if (exists(path) && readFileSync(path).equals(content)) return
+  writeFileSync(path, content)
+  chmodSync(path, 0o644)
 }
 
-async function link(path: string, target: string): Promise<void> {
-  if ((await readlink(path).catch(() => undefined)) === target) return
-  await rm(path, { force: true })
-  await symlink(target, path)
+function link(path: string, target: string): void {
+  if (exists(path)) {
+    if (readlinkSync(path) === target) return
+    rmSync(path)
+  }
+  symlinkSync(target, path)
 }
 
 const kindOf = (entry: Stats | undefined): string | undefined =>
@@ -222,8 +250,4 @@ const kindOf = (entry: Stats | undefined): string | undefined =>
 const account = (name: string, uid: number, gid: number): string =>
   `${name}:x:${uid}:${gid}::${name === 'gantry' ? HOME : '/'}:/bin/sh\n`
 
-const exists = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  )
+const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
