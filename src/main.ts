@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { startApp } from './app.ts'
 import { BadUsage, type Config, helpText, readConfig } from './config.ts'
@@ -47,17 +47,22 @@ function explain(error: NodeJS.ErrnoException, { host, port, data }: Config): st
 
 const CLOSED_ON_EXEC = 0o2000000
 
+/** Read by libraries, on other threads too, while we start. */
+const LIBRARIES = /^(\/etc|\/usr|\/lib|\/proc|\/sys)\b|^anon_inode:/
+
 /**
- * What whoever started us left open would be open in every command too. Ours are marked to be closed there. A channel to a parent
- * that is Node stays: it was meant for us.
+ * What whoever started us left open would be open in every command too. What we open ourselves is marked to be closed there; what
+ * libraries read is not, and is left alone. A channel to a parent that is Node stays: it was meant for us.
  */
 function closeInherited(): void {
   if (process.platform !== 'linux' || process.channel) return
   for (const fd of readdirSync('/proc/self/fd').map(Number)) {
     if (fd <= 2) continue
     try {
-      const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1]
-      if (flags && !(Number.parseInt(flags, 8) & CLOSED_ON_EXEC)) closeSync(fd)
+      const what = readlinkSync(`/proc/self/fd/${fd}`)
+      const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1] ?? ''
+      const inherited = !(Number.parseInt(flags, 8) & CLOSED_ON_EXEC) && !LIBRARIES.test(what)
+      if (inherited && what !== process.env.NODE_EXTRA_CA_CERTS) closeSync(fd)
     } catch {
       // The folder that was just read is in the list too.
     }

@@ -61,7 +61,7 @@ const ETC = [
   'python3.11', 'python3.12', 'python3.13', 'java-17-openjdk', 'java-21-openjdk', 'ImageMagick-6', 'bash.bashrc',
 ]
 
-/** Of `/proc` what the host's root account could change even without a capability. */
+/** Of `/proc` what the host's root account could change even without a capability; the first also anybody in part. */
 const FIXED = ['/proc/sys', '/proc/bus', '/proc/fs', '/proc/irq', '/proc/acpi', '/proc/scsi']
 
 /** Of each user namespace its own, and to be set by its owner only: with it the first process forbids all further ones. */
@@ -89,10 +89,8 @@ export function systemView(etc: string, user: User): Mount[] {
   for (const name of ETC) if (mirror(join('/etc', name), join(etc, name))) readOnly(join('/etc', name))
   mounts.push({ kind: 'proc', target: '/proc' })
   // Every mount makes every command a little slower: what an ordinary user cannot change anyway needs none.
-  if (user.uid === 0) {
-    for (const path of FIXED) if (exists(path)) readOnly(path)
-    if (exists(NAMESPACE_LIMITS)) mounts.push({ kind: 'bind', source: NAMESPACE_LIMITS, target: NAMESPACE_LIMITS })
-  }
+  for (const path of user.uid === 0 ? FIXED : FIXED.slice(0, 1)) if (exists(path)) readOnly(path)
+  if (exists(NAMESPACE_LIMITS)) mounts.push({ kind: 'bind', source: NAMESPACE_LIMITS, target: NAMESPACE_LIMITS })
   for (const path of HIDDEN) if (isLegible(path, user)) readOnly('/dev/null', path)
   mounts.push({ kind: 'dev', target: '/dev' }, { kind: 'tmpfs', target: '/run' })
   return mounts
@@ -110,12 +108,21 @@ function mirror(source: string, spot: string): boolean {
   else if (there?.isFile()) file(spot, readFileSync(source))
   else if (there?.isDirectory()) {
     folder(spot)
-    if (readdirSync(source, { recursive: true }).length > COPIED) return true
+    if (!isSmall(source)) return true
     for (const name of readdirSync(source)) mirror(join(source, name), join(spot, name))
     for (const name of readdirSync(spot))
       if (!exists(join(source, name))) rmSync(join(spot, name), { recursive: true, force: true })
   }
   return false
+}
+
+function isSmall(source: string): boolean {
+  try {
+    return readdirSync(source, { recursive: true }).length <= COPIED
+  } catch {
+    // A part of it is not for everybody.
+    return false
+  }
 }
 
 /** Whether the user may read it, as far as its permissions tell. */
