@@ -4,12 +4,13 @@ import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import type { Fault } from '../../src/api/errors.ts'
 import { newId } from '../../src/lib/id.ts'
 import { Engine } from '../../src/sandbox/docker/engine.ts'
 import { pull } from '../../src/sandbox/docker/image.ts'
-import { unframed, wordsIn } from '../../src/sandbox/docker/streams.ts'
+import { split, unframed, wordsIn } from '../../src/sandbox/docker/streams.ts'
 import { DockerBackend, type DockerOptions } from '../../src/sandbox/docker.ts'
 import { run } from '../../src/sandbox/run.ts'
 import type { Order, Sandbox } from '../../src/sandbox/sandbox.ts'
@@ -286,6 +287,26 @@ describe('DockerBackend: what the engine sends', () => {
       for (const part of parts) take(part)
       assert.deepEqual(got, { 1: 'oneend', 2: `${Buffer.from('é').toString('latin1')}${'x'.repeat(300)}` })
     }
+  })
+
+  test('much output before the first word does not keep it from being heard, and is held up after it', async () => {
+    const connection = new PassThrough()
+    const begun = Promise.withResolvers<void>()
+    const words = wordsIn('token', () => begun.resolve())
+    const { stdout, stderr } = split(connection, { terminal: false, begun: begun.promise, words })
+    stderr.resume()
+    const frame = (type: number, content: Buffer) => {
+      const head = Buffer.alloc(8)
+      head[0] = type
+      head.writeUInt32BE(content.length, 4)
+      return Buffer.concat([head, content])
+    }
+    for (let i = 0; i < 32; i++) connection.write(frame(1, Buffer.alloc(32_768, 'o')))
+    connection.write(frame(2, Buffer.from('\x1b]gantry-token;7\x07')))
+    await begun.promise
+    await until('it is held up', () => connection.isPaused())
+    connection.end()
+    assert.equal((await buffer(stdout)).length, 32 * 32_768)
   })
 
   test('words in the midst of output are taken out of it however they are cut, and nothing else is', () => {

@@ -54,7 +54,7 @@ export class Execution implements Process {
     this.#id = id
     this.#mark = mark
     const words = wordsIn(mark, word => this.#hear(Number(word)))
-    const streams = split(connection, { terminal: !!command.pty, words })
+    const streams = split(connection, { terminal: !!command.pty, begun: this.#begun.promise, words })
     this.stdout = streams.stdout
     this.stderr = streams.stderr
     this.stdin = command.stdin || command.pty ? inputOf(connection) : undefined

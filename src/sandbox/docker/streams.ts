@@ -11,6 +11,11 @@ export interface Streams {
 export interface Splitting {
   /** A terminal's output comes bare; otherwise each frame says which stream it belongs to. */
   terminal: boolean
+  /**
+   * When somebody may be reading. Until then the connection is not held up: the word that it waits for is on one stream, and the
+   * engine may send much of the other before.
+   */
+  begun: Promise<void>
   /** Sees what is told in the midst of the output, and takes it out. */
   words: Words
 }
@@ -26,8 +31,16 @@ export interface Words {
  * Output and errors of a connection. A reader that is slow holds the connection up, and with it the command. When nobody wants
  * either of them any more, the connection is let go.
  */
-export function split(connection: Duplex, { terminal, words }: Splitting): Streams {
+export function split(connection: Duplex, { terminal, begun, words }: Splitting): Streams {
   const full = new Set<Readable>()
+  let read = false
+  const holdUp = () => {
+    if (read && full.size > 0) connection.pause()
+  }
+  void begun.then(() => {
+    read = true
+    holdUp()
+  })
   const goOn = (stream: Readable) => {
     full.delete(stream)
     if (full.size === 0) connection.resume()
@@ -53,7 +66,7 @@ export function split(connection: Duplex, { terminal, words }: Splitting): Strea
     : unframed((type, part) => give(type === 2 ? stderr : stdout, part))
   connection.on('data', chunk => {
     take(chunk)
-    if (full.size > 0) connection.pause()
+    holdUp()
   })
   connection.on('error', () => undefined)
   connection.once('close', () => {
