@@ -1,4 +1,4 @@
-import { checksum, type Statements, type Value } from './database.ts'
+import { Conditions, checksum, type Statements, type Value } from './database.ts'
 import type { BashQuery, BashRecord } from './store.ts'
 
 const EVENT = 'sandbox, seq, id, kind, command, place, at, last, json, crc'
@@ -13,8 +13,8 @@ export class BashReads {
   }
 
   read(query: BashQuery): BashRecord[] {
-    const { conditions, values } = conditionsOf(query)
-    const sql = `SELECT ${EVENT} FROM bash_events WHERE ${conditions.join(' AND ')}
+    const { where, values } = conditionsOf(query)
+    const sql = `SELECT ${EVENT} FROM bash_events ${where}
       ORDER BY seq ${query.backward ? 'DESC' : 'ASC'} LIMIT ?`
     return this.#records(sql, [...values, query.limit], query.characters)
   }
@@ -45,24 +45,17 @@ export class BashReads {
   }
 }
 
-function conditionsOf(query: BashQuery): { conditions: string[]; values: Value[] } {
-  // With the plus sign its index is not considered: that of the command finds less.
-  const conditions = [query.command === undefined ? 'sandbox = ?' : '+sandbox = ?']
-  const values: Value[] = [query.sandbox]
-  const add = (condition: string, value: Value | undefined) => {
-    if (value === undefined) return
-    conditions.push(condition)
-    values.push(value)
-  }
-  add('seq >= ?', query.from)
-  add('seq <= ?', query.to)
-  add('kind = ?', query.kind)
-  add('command = ?', query.command)
-  add("(place > ? OR kind = 'BashCommand')", query.afterOrder)
-  add('at >= ?', query.since)
-  add('at < ?', query.until)
-  return { conditions, values }
-}
+const conditionsOf = (query: BashQuery): Conditions =>
+  new Conditions()
+    // With the plus sign its index is not considered: that of the command finds less.
+    .add(query.command === undefined ? 'sandbox = ?' : '+sandbox = ?', query.sandbox)
+    .add('seq >= ?', query.from)
+    .add('seq <= ?', query.to)
+    .add('kind = ?', query.kind)
+    .add('command = ?', query.command)
+    .add("(place > ? OR kind = 'BashCommand')", query.afterOrder)
+    .add('at >= ?', query.since)
+    .add('at < ?', query.until)
 
 function record([sandbox, seq, id, kind, command, order, at, last, json, crc]: Columns): BashRecord {
   const found = { sandbox, seq, id, kind, command, order, at, last: last === 1, json }

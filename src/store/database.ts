@@ -83,4 +83,21 @@ function legible(error: unknown): unknown {
 
 export type Value = string | number | null
 
+/** What a row must meet, as far as it was asked for. */
+export class Conditions {
+  readonly texts: string[] = []
+  readonly values: Value[] = []
+
+  add(condition: string, ...values: (Value | undefined)[]): this {
+    if (values.includes(undefined)) return this
+    this.texts.push(condition)
+    this.values.push(...(values as Value[]))
+    return this
+  }
+
+  get where(): string {
+    return this.texts.length > 0 ? `WHERE ${this.texts.join(' AND ')}` : ''
+  }
+}
+
 export const checksum = (json: string): number => crc32(json)

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Micros } from '../lib/time.ts'
 import { BashReads } from './bash-reads.ts'
-import { checksum, Statements, type Value } from './database.ts'
+import { Conditions, checksum, Statements, type Value } from './database.ts'
 import type {
   BashQuery,
   BashRecord,
@@ -57,28 +57,19 @@ export class Reads {
   async searchConversations(query: ConversationQuery) {
     const column = query.order === 'created' ? 'created_at' : 'updated_at'
     const [direction, beyond] = query.descending ? ['DESC', '<='] : ['ASC', '>=']
-    const conditions: string[] = []
-    const values: Value[] = []
-    if (query.status) {
-      conditions.push('status = ?')
-      values.push(query.status)
-    }
-    if (query.sandbox) {
-      conditions.push('sandbox = ?')
-      values.push(query.sandbox)
-    }
     const from =
-      query.from &&
-      this.#sql.get<{ at: number; no: number }>(
-        `SELECT ${column} AS at, no FROM conversations WHERE id = ?`,
-        query.from,
-      )
-    if (from) {
-      conditions.push(`(${column}, no) ${beyond} (?, ?)`)
-      values.push(from.at, from.no)
-    }
+      query.from === undefined
+        ? undefined
+        : this.#sql.get<{ at: number; no: number }>(
+            `SELECT ${column} AS at, no FROM conversations WHERE id = ?`,
+            query.from,
+          )
+    const { where, values } = new Conditions()
+      .add('status = ?', query.status)
+      .add('sandbox = ?', query.sandbox)
+      .add(`(${column}, no) ${beyond} (?, ?)`, from?.at, from?.no)
     const rows = this.#sql.all<ConversationRow>(
-      `SELECT ${CONVERSATION} FROM conversations ${where(conditions)}
+      `SELECT ${CONVERSATION} FROM conversations ${where}
        ORDER BY ${column} ${direction}, no ${direction} LIMIT ?`,
       ...[...values, query.limit + 1],
     )
@@ -86,9 +77,8 @@ export class Reads {
   }
 
   async countConversations(filter: { status?: string; sandbox?: string } = {}): Promise<number> {
-    const entries = (['status', 'sandbox'] as const).filter(name => filter[name] !== undefined)
-    const conditions = where(entries.map(name => `${name} = ?`))
-    return this.#count(`SELECT count(*) AS n FROM conversations ${conditions}`, ...entries.map(name => filter[name]!))
+    const { where, values } = new Conditions().add('status = ?', filter.status).add('sandbox = ?', filter.sandbox)
+    return this.#count(`SELECT count(*) AS n FROM conversations ${where}`, ...values)
   }
 
   async childrenOf(ids: string[]): Promise<Map<string, string[]>> {
@@ -105,8 +95,8 @@ export class Reads {
   }
 
   async readEvents(query: EventQuery): Promise<EventRecord[]> {
-    const { conditions, values } = eventConditions(query)
-    const sql = `SELECT ${EVENT} FROM events ${where(conditions)} ORDER BY seq ${query.backward ? 'DESC' : 'ASC'} LIMIT ?`
+    const { where, values } = conditionsOf(query)
+    const sql = `SELECT ${EVENT} FROM events ${where} ORDER BY seq ${query.backward ? 'DESC' : 'ASC'} LIMIT ?`
     const { characters = Number.POSITIVE_INFINITY } = query
     const records: EventRecord[] = []
     let length = 0
@@ -120,8 +110,8 @@ export class Reads {
   }
 
   async countEvents(query: EventFilter): Promise<number> {
-    const { conditions, values } = eventConditions(query)
-    return this.#count(`SELECT count(*) AS n FROM events ${where(conditions)}`, ...values)
+    const { where, values } = conditionsOf(query)
+    return this.#count(`SELECT count(*) AS n FROM events ${where}`, ...values)
   }
 
   async eventsById(no: number, ids: string[]): Promise<(EventRecord | undefined)[]> {
@@ -198,23 +188,14 @@ export class Reads {
   }
 }
 
-const where = (conditions: string[]) => (conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '')
-
-function eventConditions(query: EventFilter): { conditions: string[]; values: Value[] } {
-  const conditions = ['conversation = ?']
-  const values: Value[] = [query.no]
-  const add = (condition: string, value: Value | undefined) => {
-    if (value === undefined) return
-    conditions.push(condition)
-    values.push(value)
-  }
-  add('seq >= ?', query.from)
-  add('seq <= ?', query.to)
-  add('kind = ?', query.kind)
-  add('source = ?', query.source)
-  add('instr(text, ?) > 0', query.text)
-  return { conditions, values }
-}
+const conditionsOf = (query: EventFilter): Conditions =>
+  new Conditions()
+    .add('conversation = ?', query.no)
+    .add('seq >= ?', query.from)
+    .add('seq <= ?', query.to)
+    .add('kind = ?', query.kind)
+    .add('source = ?', query.source)
+    .add('instr(text, ?) > 0', query.text)
 
 function conversation({ crc, ...record }: ConversationRow): ConversationRecord {
   return checksum(record.state) === crc ? record : { ...record, damaged: true }
