@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newId } from '../../src/lib/id.ts'
@@ -10,12 +7,11 @@ import { utilLinux } from '../../src/sandbox/local/util-linux.ts'
 import type { Walls } from '../../src/sandbox/local/walls.ts'
 import { LocalBackend } from '../../src/sandbox/local.ts'
 import { findProgram } from '../support/command.ts'
+import { NOBODY, passesForNobody } from '../support/inside.ts'
 import { DEEP, tempFolder } from '../support/server.ts'
 import { type Arena, sandboxContract } from './sandbox.ts'
 
 const privileged = process.getuid?.() === 0
-/** Somebody without a name or rights on this machine. */
-const NOBODY = 65_533
 
 async function open(walls?: Walls): Promise<Arena> {
   const data = await tempFolder()
@@ -50,23 +46,10 @@ sandboxContract('LocalBackend', () => open(), missing !== undefined && `the prog
 // A start takes it a hundred processes: half a minute for the suite, and half of what it shows is shown above.
 sandboxContract('LocalBackend by util-linux', () => open(utilLinux), !DEEP && 'takes long: npm run test:deep')
 
-test('an ordinary user has the same walls', {
-  skip: !privileged && 'not root: this whole file is that test',
-}, async () => {
-  const home = await tempFolder()
-  await chmod(home, 0o777)
-  const child = spawn(process.execPath, ['--test', import.meta.filename], {
-    uid: NOBODY,
-    gid: NOBODY,
-    env: { ...process.env, HOME: home, TMPDIR: home, NODE_TEST_CONTEXT: undefined },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', chunk => {
-      output += chunk
-    })
-  const [code] = await once(child, 'exit')
-  await rm(home, { recursive: true, force: true })
-  assert.equal(code, 0, output)
-})
+test(
+  'an ordinary user has the same walls',
+  {
+    skip: !privileged && 'not root: this whole file is that test',
+  },
+  () => passesForNobody(import.meta.filename),
+)
