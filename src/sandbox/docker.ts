@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { fault } from '../api/errors.ts'
 import { Turns } from '../lib/turns.ts'
@@ -9,6 +10,7 @@ import { Execution } from './docker/execution.ts'
 import { DIAL } from './docker/script.ts'
 import { baseEnv } from './environment.ts'
 import type { Outlet } from './local/outlet.ts'
+import { marked } from './local/tree.ts'
 import { run } from './run.ts'
 import type { Backend, Command, Order, Process, Proof, Sandbox, Sight, Usage } from './sandbox.ts'
 import { checkLaunch } from './shell.ts'
@@ -53,7 +55,6 @@ export class DockerBackend implements Backend {
   readonly #executions = new Map<string, Set<Execution>>()
   readonly #stopped = new Set<string>()
   readonly #turns = new Turns()
-  #commands = 0
   readonly #starting = new Map<string, AbortController>()
 
   constructor(options: DockerOptions) {
@@ -221,7 +222,7 @@ export class DockerBackend implements Backend {
     const { outlet } = this.#options
     if (!outlet || this.#outlets.has(order.id)) return
     const way = outlet(await this.#pid(order.id), order)
-    way.open(what => this.#options.onTrouble?.(order.id, what))
+    way.open({ takenOver: true, onTrouble: what => this.#options.onTrouble?.(order.id, what) })
     this.#outlets.set(order.id, way)
   }
 
@@ -229,16 +230,22 @@ export class DockerBackend implements Backend {
     const { id } = order
     const base = baseEnv({ home: HOME, terminal: command.pty !== undefined })
     const path = this.#paths.get(id)
-    this.#commands += 1
-    const proxy = await this.#outlets.get(id)?.admit(`${this.#commands}`, command)
-    const env = { ...base, ...(path && { PATH: path }), ...proxy, ...order.env, ...command.env }
-    const launch = checkLaunch({ ...command, cwd: command.cwd ?? order.workingDir, env })
+    const pass = await this.#outlets.get(id)?.admit(command)
+    const env = { ...base, ...(path && { PATH: path }), ...pass?.env, ...order.env, ...command.env }
     const { uid, gid } = this.#user
+    const mark = randomBytes(16).toString('hex')
     const place = { engine: this.#engine, container: this.#containers.name(id), user: `${uid}:${gid}` }
-    const execution = await Execution.start(place, launch).catch(error => this.#shut(id, error))
+    const leave = () => pass?.leave(async () => (await marked(`GANTRY_EXEC=${mark}`)).length > 0)
+    const start = async () =>
+      Execution.start(place, checkLaunch({ ...command, cwd: command.cwd ?? order.workingDir, env }), mark)
+    const execution = await start().catch(error => {
+      leave()
+      return this.#shut(id, error)
+    })
     const executions = this.#executions.get(id) ?? new Set()
     this.#executions.set(id, executions.add(execution))
     execution.exit.then(() => {
+      leave()
       executions.delete(execution)
       if (executions.size === 0 && this.#executions.get(id) === executions) this.#executions.delete(id)
     })

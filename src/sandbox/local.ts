@@ -182,7 +182,7 @@ export class LocalBackend implements Backend {
     try {
       const life = this.#live(order, await quarters.up(child, signal))
       child.once('exit', code => this.#ended(life, `It ended with exit code ${code}.`))
-      life.open()
+      life.open({ takenOver: false })
       if (order.command) await this.#command(life, order.command)
     } catch (error) {
       await quarters.abandon(child)
@@ -202,7 +202,7 @@ export class LocalBackend implements Backend {
     const life = this.#live(order, holder)
     return this.#probe(life).then(
       () => {
-        life.open()
+        life.open({ takenOver: true })
         return true
       },
       () => false,

@@ -10,8 +10,9 @@ import type { Backend, Command, Order, Process, Proof, Sandbox, Sight, Usage } f
 import { becoming } from './shell.ts'
 
 /**
- * Plain processes of the server's user: no walls at all. Files, network and every other process of that user are within reach. Only
- * where nothing isolates, or when asked for by name.
+ * Plain processes of the server's user: no walls at all. Files, network and every other process of that user are within reach,
+ * whatever the order says. Only where nothing isolates, or when asked for by name. A command that is to have less of the network
+ * is refused: whoever asks for that relies on it.
  */
 export class ProcessBackend implements Backend {
   readonly name = 'process'
@@ -100,6 +101,7 @@ export class ProcessBackend implements Backend {
 
   async #exec(order: Order, command: Command): Promise<Process> {
     this.#running(order.id)
+    if (command.egress && command.egress.mode !== 'open') throw fault('egress_unsupported', order.id)
     this.#execs += 1
     const exec = `${order.id}.${this.#execs}`
     const env = {

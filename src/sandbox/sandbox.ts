@@ -130,6 +130,11 @@ export interface Command {
   signal?: AbortSignal
   /** What a person would call it; shown beside a request it was refused. */
   label?: string
+  /**
+   * For it and all it starts, narrower than the order's: a host must be allowed by both. A backend that cannot hold it to that
+   * refuses it: `egress_unsupported`.
+   */
+  egress?: Egress
 }
 
 export interface Size {

@@ -131,6 +131,12 @@ export class Sandboxes {
     return keeper.sandbox(id)
   }
 
+  /** Where its commands start, whether or not it runs. */
+  workingDirOf(id: string): string {
+    const { keeper, specs } = this.#parts
+    return (keeper.find(id)?.record.spec ?? specs[0]).working_dir
+  }
+
   /** The default sandbox shows other folders from now on: it starts anew as soon as nobody is disturbed by that. */
   renew(): void {
     if (this.#parts.keeper.find(DEFAULT_SANDBOX)) this.#parts.keeper.renew(DEFAULT_SANDBOX)

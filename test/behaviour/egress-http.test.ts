@@ -309,7 +309,7 @@ describe('a refused request', () => {
     )
     const { at, ...rest } = gate.refusals[0]!
     assert.ok(at >= before && at <= Date.now())
-    const why = 'the sandbox has no network'
+    const why = 'no network is allowed'
     assert.deepEqual(rest, { sandbox: 'box', host: 'bad.example', port: 443, why, command: 'command 7' })
   })
 })
@@ -381,7 +381,7 @@ test('a connection need not be a socket', async () => {
     `${request('CONNECT good.example:80 HTTP/1.1')}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
   ]) {
     const [inside, outside] = duplexPair()
-    gate.proxy.serve(outside, { sandbox: 'other', egress: gate.egress, labelOf: () => undefined })
+    gate.proxy.serve(outside, { sandbox: 'other', policiesFor: async () => [gate.egress], labelOf: () => undefined })
     inside.write(bytes)
     assert.match(await readAll(inside), /^HTTP\/1\.1 200 [\s\S]*hello/)
     inside.end()

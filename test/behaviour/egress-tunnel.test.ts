@@ -11,6 +11,7 @@ import {
   Gate,
   type GateOptions,
   listener,
+  OPEN,
   over,
   socksCode,
   socksRequest,
@@ -241,7 +242,7 @@ describe('a host that cannot be had', () => {
       },
     })
     await using gate = await listener(socket =>
-      proxy.serve(socket, { sandbox: 's', egress: { mode: 'open', hosts: [] }, labelOf: () => undefined }),
+      proxy.serve(socket, { sandbox: 's', policiesFor: async () => [OPEN], labelOf: () => undefined }),
     )
     for (const opening of [CONNECT, SOCKS]) {
       const said = await converse(gate, opening)
@@ -254,7 +255,11 @@ describe('a host that cannot be had', () => {
 describe('as it is when nothing is put in its place', () => {
   const serving = (proxy: EgressProxy, hosts: string[]) =>
     listener(socket =>
-      proxy.serve(socket, { sandbox: 's', egress: { mode: 'hosts', hosts }, labelOf: () => undefined }),
+      proxy.serve(socket, {
+        sandbox: 's',
+        policiesFor: async () => [{ mode: 'hosts', hosts }],
+        labelOf: () => undefined,
+      }),
     )
   const hello = () => listener(socket => socket.end('hello'))
   const opening = ({ port }: { port: number }, host: string) => `CONNECT ${host}:${port} HTTP/1.1\r\n\r\n`

@@ -12,6 +12,9 @@ import { Engine } from '../../src/sandbox/docker/engine.ts'
 import { pull } from '../../src/sandbox/docker/image.ts'
 import { split, unframed, wordsIn } from '../../src/sandbox/docker/streams.ts'
 import { DockerBackend, type DockerOptions } from '../../src/sandbox/docker.ts'
+import { EgressProxy } from '../../src/sandbox/egress/proxy.ts'
+import type { Refusal } from '../../src/sandbox/egress/refusals.ts'
+import { Outlet } from '../../src/sandbox/local/outlet.ts'
 import { run } from '../../src/sandbox/run.ts'
 import type { Order, Sandbox } from '../../src/sandbox/sandbox.ts'
 import { DockerEngine, IMAGE, NO_DOCKER } from '../support/docker.ts'
@@ -21,14 +24,22 @@ import { type Arena, is, sandboxContract, sh } from './sandbox.ts'
 
 async function open(): Promise<Arena> {
   const docker = await DockerEngine.start()
-  const make = () => new DockerBackend({ socketPath: docker.socketPath, owner: 'test' })
+  const refusals: Refusal[] = []
+  const gate = new EgressProxy({ forbidden: [], onRefused: refusal => refusals.push(refusal) })
+  const outlet = (pid: number, order: Order) => {
+    const enter = ['nsenter', `--target=${pid}`, '--net', '--'] as const
+    return new Outlet({ enter, order, gate, mark: `test/${order.id}` })
+  }
+  const make = () => new DockerBackend({ socketPath: docker.socketPath, owner: 'test', outlet })
   const backend = make()
   return {
     backend,
     capabilities: { command: true, limits: true, isolated: true },
+    refusals,
     order: { image: IMAGE },
     reopen: async () => make(),
     [Symbol.asyncDispose]: async () => {
+      gate.close()
       await backend.close()
       await docker[Symbol.asyncDispose]()
     },
@@ -169,7 +180,7 @@ describe('DockerBackend: its engine', { skip: NO_DOCKER }, () => {
         pid = id
         return {
           open: () => void told.push(`up ${order.workingDir}`),
-          admit: async () => ({ WAY: 'out' }),
+          admit: async () => ({ env: { WAY: 'out' }, leave: () => undefined }),
           connect: async port => {
             told.push(`dial ${port}`)
             return new PassThrough()

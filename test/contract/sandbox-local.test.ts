@@ -2,6 +2,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newId } from '../../src/lib/id.ts'
+import { EgressProxy } from '../../src/sandbox/egress/proxy.ts'
+import type { Refusal } from '../../src/sandbox/egress/refusals.ts'
 import { Cgroups } from '../../src/sandbox/local/cgroup.ts'
 import { utilLinux } from '../../src/sandbox/local/util-linux.ts'
 import type { Walls } from '../../src/sandbox/local/walls.ts'
@@ -17,6 +19,8 @@ async function open(walls?: Walls): Promise<Arena> {
   const data = await tempFolder()
   const owner = newId().slice(0, 8)
   const cgroups = Cgroups.find(`gantry-test-${owner}`)
+  const refusals: Refusal[] = []
+  const gate = new EgressProxy({ forbidden: [], onRefused: refusal => refusals.push(refusal) })
   const options = {
     folder: join(data, 'sandboxes'),
     shared: join(data, 'hands'),
@@ -24,14 +28,17 @@ async function open(walls?: Walls): Promise<Arena> {
     user: privileged ? { uid: NOBODY, gid: NOBODY } : { uid: process.getuid!(), gid: process.getgid!() },
     privileged,
     cgroups,
+    gate,
     ...(walls && { walls: [walls] }),
   }
   const backend = await LocalBackend.open(options)
   return {
     backend,
     capabilities: { command: true, limits: cgroups !== undefined, isolated: true },
+    refusals,
     reopen: () => LocalBackend.open(options),
     [Symbol.asyncDispose]: async () => {
+      gate.close()
       await backend.close()
       await rm(data, { recursive: true, force: true })
     },

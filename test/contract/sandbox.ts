@@ -10,8 +10,19 @@ import { buffer } from 'node:stream/consumers'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { type ErrorCode, Fault } from '../../src/api/errors.ts'
 import { newId } from '../../src/lib/id.ts'
+import type { Refusal } from '../../src/sandbox/egress/refusals.ts'
 import { type Outcome, run } from '../../src/sandbox/run.ts'
-import type { Backend, Command, Exit, Limits, Order, Process, Sandbox, State } from '../../src/sandbox/sandbox.ts'
+import type {
+  Backend,
+  Command,
+  Egress,
+  Exit,
+  Limits,
+  Order,
+  Process,
+  Sandbox,
+  State,
+} from '../../src/sandbox/sandbox.ts'
 import { Random } from '../support/random.ts'
 import { count, DEEP, tempFolder } from '../support/server.ts'
 import { until } from '../support/wait.ts'
@@ -29,6 +40,8 @@ export interface Capabilities {
 export interface Arena {
   backend: Backend
   capabilities: Capabilities
+  /** What commands were refused on their way out. Absent where their network cannot be narrowed. */
+  refusals?: Refusal[]
   /** What an order must have for this backend, beside what the suite says. */
   order?: Partial<Order>
   /** Another server on the same resources, after this one has died. */
@@ -247,6 +260,7 @@ export function sandboxContract(
     terminals(floor)
     ports(floor)
     walls(floor)
+    narrowing(floor)
   })
 }
 
@@ -1075,5 +1089,134 @@ function walls(floor: Floor): void {
     assert.equal((await outcome(own.box, 'head -c 400000000 /dev/zero | tail -n 1 >/dev/null')).code, 137)
     assert.equal(await output(own.box, ['echo', 'alive']), 'alive\n')
     assert.equal(await Promise.race([bystander.exit, 'runs']), 'runs')
+  })
+}
+
+/** What the proxy answers to a request for a host, under the user name that its URL has. */
+async function asked(box: Sandbox, proxy: string, target: string): Promise<string> {
+  const { port, username, password } = new URL(proxy)
+  const login = username && `Proxy-Authorization: Basic ${btoa(`${username}:${password}`)}\r\n`
+  const socket = await box.connect(Number(port))
+  try {
+    const answer = once(socket, 'data')
+    socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${login}\r\n`)
+    return String((await answer)[0]).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)
+  } finally {
+    socket.destroy()
+  }
+}
+
+function narrowing(floor: Floor): void {
+  /** A command that runs until it is killed, and the proxy it was told of. */
+  async function running(box: Sandbox, more: Partial<Command>) {
+    const { process, listener } = await begun(box, 'echo "$http_proxy."; while :; do sleep 300; done', more)
+    await listener.hears('.\n')
+    return { process, proxy: listener.text.trim().slice(0, -1) }
+  }
+
+  const kill = async (process: Process) => {
+    await process.signal('SIGKILL')
+    await process.exit
+  }
+
+  /** A sandbox that may reach `one` and `two`, which are this machine, and neither `three` nor anything else. */
+  async function between(t: TestContext) {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const { port } = server.address() as { port: number }
+    const [one, two, three] = ['one', 'two', 'three'].map(name => `${name}.localhost:${port}`) as [
+      string,
+      string,
+      string,
+    ]
+    const own = await floor.started({ egress: { mode: 'hosts', hosts: [one, two] } })
+    return { own, box: own.box, one, two, three, [Symbol.asyncDispose]: own[Symbol.asyncDispose] }
+  }
+
+  const hosts = (...names: string[]): Egress => ({ mode: 'hosts', hosts: names })
+
+  test('where nothing holds a command to its own policy, it is refused', async t => {
+    if (floor.arena.refusals) return t.skip(`${floor.name} holds it`)
+    for (const egress of [{ mode: 'none' } as const, hosts('one.example')])
+      await assert.rejects(floor.shared.exec(command(['true'], { egress })), is('egress_unsupported'))
+    assert.equal(await output(floor.shared, ['echo', 'ran'], { egress: { mode: 'open', hosts: [] } }), 'ran\n')
+  })
+
+  test('a command reaches what both the sandbox and its own policy allow; others beside it are as they were', async t => {
+    const { refusals } = floor.arena
+    if (!refusals) return t.skip(`${floor.name} cannot narrow a network`)
+    await using place = await between(t)
+    const { box, one, two, three } = place
+    const table: [Egress | undefined, string][] = [
+      [undefined, '200 200 403'],
+      [{ mode: 'none' }, '403 403 403'],
+      [hosts(one), '200 403 403'],
+      // It cannot widen: neither by what it lists, nor by what it leaves open.
+      [hosts(two, three), '403 200 403'],
+      [{ mode: 'open', hosts: [] }, '403 403 403'],
+      [{ mode: 'open', hosts: [one] }, '200 403 403'],
+    ]
+    const commands = await Promise.all(
+      table.map(([egress], index) => running(box, { label: `command ${index}`, ...(egress && { egress }) })),
+    )
+    for (const [index, { proxy }] of commands.entries()) {
+      refusals.length = 0
+      const answers = [await asked(box, proxy, one), await asked(box, proxy, two), await asked(box, proxy, three)]
+      assert.equal(answers.join(' '), table[index]![1], `${index}`)
+      assert.deepEqual([...new Set(refusals.map(refusal => refusal.command))], [`command ${index}`])
+    }
+    await Promise.all(commands.map(({ process }) => kill(process)))
+  })
+
+  test('without its name, or with another, a request gets no more than every policy in force allows', async t => {
+    if (!floor.arena.refusals) return t.skip(`${floor.name} cannot narrow a network`)
+    await using place = await between(t)
+    const { box, one, two } = place
+    const wide = await running(box, {})
+    const narrow = await running(box, { egress: hosts(one) })
+    const { port, username } = new URL(narrow.proxy)
+    assert.notEqual(username, new URL(wide.proxy).username)
+    assert.ok(username.length >= 32)
+    const nameless = ['', ':x@', '1:x@', `${username.slice(0, -1)}:x@`, `${username}0:x@`].map(
+      login => `http://${login}127.0.0.1:${port}`,
+    )
+    const answers = async (target: string) =>
+      [...new Set(await Promise.all(nameless.map(proxy => asked(box, proxy, target))))].join(' ')
+    assert.deepEqual([await answers(one), await answers(two)], ['200', '403'])
+    assert.equal(await asked(box, wide.proxy, two), '200')
+    await kill(narrow.process)
+    await until('its policy is forgotten', async () => (await answers(two)) === '200')
+  })
+
+  test('a policy holds as long as anything runs that its command started', async t => {
+    if (!floor.arena.refusals) return t.skip(`${floor.name} cannot narrow a network`)
+    await using place = await between(t)
+    const { box, one } = place
+    const script = 'setsid sh -c "exec sleep 300" >/dev/null 2>&1 & echo $! "$http_proxy"'
+    const [pid, proxy] = (await output(box, script, { egress: { mode: 'none' } })).trim().split(' ') as [string, string]
+    await new Promise(resolve => setTimeout(resolve, NOTHING_MS))
+    const { port } = new URL(proxy)
+    for (const way of [proxy, `http://127.0.0.1:${port}`]) assert.equal(await asked(box, way, one), '403')
+    await output(box, ['kill', '-9', pid])
+    await until('it is forgotten', async () => (await asked(box, `http://127.0.0.1:${port}`, one)) === '200')
+  })
+
+  test('what a narrowed command left is ended by the next server, which does not know its policy', async t => {
+    if (!floor.arena.refusals) return t.skip(`${floor.name} cannot narrow a network`)
+    await using place = await between(t)
+    const { box, own } = place
+    const left = async (more: Partial<Command>) =>
+      (await output(box, 'setsid sh -c "exec sleep 300" >/dev/null 2>&1 & echo $!', more)).trim()
+    const narrowed = await left({ egress: { mode: 'none' } })
+    const other = await left({})
+    const next = await floor.arena.reopen()
+    t.after(() => next.close())
+    await next.start(own.order)
+    const found = await outcome(
+      next.sandbox(own.id),
+      sh('for pid; do kill -0 $pid && echo $pid; done; exit 0', narrowed, other),
+    )
+    assert.equal(said(found).trim(), other)
   })
 }

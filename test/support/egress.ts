@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { LIMITS, type Limits } from '../../src/sandbox/egress/limits.ts'
 import type { Forbidden } from '../../src/sandbox/egress/policy.ts'
-import { EgressProxy } from '../../src/sandbox/egress/proxy.ts'
+import { type Client, EgressProxy } from '../../src/sandbox/egress/proxy.ts'
 import type { Refusal } from '../../src/sandbox/egress/refusals.ts'
 import type { Egress } from '../../src/sandbox/sandbox.ts'
 
@@ -13,6 +13,8 @@ export const OPEN: Egress = { mode: 'open', hosts: [] }
 
 export interface GateOptions {
   egress?: Egress
+  /** Instead of it: what must allow a request under a user name. */
+  policiesFor?: Client['policiesFor']
   /** What names resolve to. A list of lists: the answers one after the other, the last one for ever. */
   names?: Record<string, readonly string[] | readonly (readonly string[])[]>
   forbidden?: Forbidden[]
@@ -60,19 +62,14 @@ export class Gate implements AsyncDisposable {
         return socket
       },
     })
-    const client = {
+    const client: Client = {
       sandbox: 'box',
+      policiesFor: async user => options.policiesFor?.(user) ?? [this.egress],
       labelOf: (user: string) => (user.startsWith('c-') ? `command ${user.slice(2)}` : undefined),
     }
-    const egress = () => this.egress
     this.#server = createTcp(socket => {
       this.accepted.push(socket)
-      this.proxy.serve(socket, {
-        ...client,
-        get egress() {
-          return egress()
-        },
-      })
+      this.proxy.serve(socket, client)
     })
   }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { type Duplex, Writable } from 'node:stream'
 import { fault } from '../../api/errors.ts'
 import { KILL_AFTER_MS } from '../local/child.ts'
@@ -65,11 +64,10 @@ export class Execution implements Process {
     this.exit = this.#ending(command)
   }
 
-  /** Resolves when it runs, or has failed to. */
-  static async start(place: Place, command: Launch): Promise<Execution> {
+  /** Resolves when it runs, or has failed to. The mark is in the environment of all it starts. */
+  static async start(place: Place, command: Launch, mark: string): Promise<Execution> {
     command.signal?.throwIfAborted()
     const { argv, cwd, env, pty, stdin } = command
-    const mark = randomBytes(16).toString('hex')
     const size = pty ? [`${pty.columns}`, `${pty.rows}`] : ['', '']
     const id = await create(place, {
       AttachStdin: stdin === true || pty !== undefined,

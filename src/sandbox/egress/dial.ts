@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import type { Egress } from '../sandbox.ts'
 import { canonicalHost } from './address.ts'
 import { ATTEMPT_MS, type Limits } from './limits.ts'
-import { admit, choose, type Forbidden, isForbidden } from './policy.ts'
+import { admit, choose, type Forbidden, isForbidden, type Verdict } from './policy.ts'
 import type { Lookup } from './resolve.ts'
 
 /** Connects to one of these addresses, and to no other. */
@@ -40,11 +40,11 @@ export interface Ways {
 
 /**
  * The only way out. Decides on the name, resolves it once, decides on the addresses, and connects to those: what was
- * judged is what is connected to. Rejects with Refused or Unreachable.
+ * judged is what is connected to, and every policy must allow it. Rejects with Refused or Unreachable.
  */
 export async function dial(
   ways: Ways,
-  egress: Egress,
+  policies: readonly Egress[],
   asked: { host: string; port: number },
   signal: AbortSignal,
 ): Promise<Socket> {
@@ -52,14 +52,18 @@ export async function dial(
   if (host === undefined) throw new Refused('that is not the name of a host')
   if (asked.port === 0) throw new Refused('there is no port 0')
   const target = { host, port: asked.port }
-  const admission = admit(egress, target)
-  if (!admission.allow) throw new Refused(admission.why)
-  const addresses = isIP(host) ? [host] : await resolved(ways, host, admission.listed, signal)
+  const listed = policies.map(egress => granted(admit(egress, target)).listed).includes(true)
+  const found = isIP(host) ? [host] : await resolved(ways, host, listed, signal)
   const own = ownAddresses()
-  const verdict = choose(egress, target, addresses, (address, port) => isForbidden(ways.forbidden, own, address, port))
-  if (!verdict.allow) throw new Refused(verdict.why)
+  const isOurs = (address: string, port: number) => isForbidden(ways.forbidden, own, address, port)
+  const addresses = policies.reduce((left, egress) => granted(choose(egress, target, left, isOurs)).addresses, found)
   signal.throwIfAborted()
-  return connected(ways.connect(verdict.addresses, target.port), ways.limits, signal)
+  return connected(ways.connect(addresses, target.port), ways.limits, signal)
+}
+
+function granted<T>(verdict: Verdict<T>): T {
+  if (!verdict.allow) throw new Refused(verdict.why)
+  return verdict
 }
 
 async function resolved(ways: Ways, name: string, listed: boolean, signal: AbortSignal): Promise<readonly string[]> {

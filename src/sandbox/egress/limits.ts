@@ -27,7 +27,7 @@ export const ATTEMPT_MS = 2_000
 /** Refusals kept per sandbox: enough to see what was wanted, too little to be a way to fill memory. */
 export const REFUSALS_KEPT = 100
 
-/** What is kept of a host or a user name that a client sent: names of DNS have at most 253. */
+/** What is kept of a host that a client sent: names of DNS have at most 253. */
 export const SHOWN_CHARACTERS = 255
 
 export interface Limits {

@@ -66,7 +66,7 @@ function subnet(text: string): Pattern | undefined {
  * answers for it. `listed`: it has an entry of its own.
  */
 export function admit(egress: Egress, { host, port }: Target): Verdict<{ listed: boolean }> {
-  if (egress.mode === 'none') return { allow: false, why: 'the sandbox has no network' }
+  if (egress.mode === 'none') return { allow: false, why: 'no network is allowed' }
   const matching = entriesFor(egress.hosts, host, port)
   if (egress.mode === 'hosts' && matching.length === 0)
     return { allow: false, why: 'it is not among the allowed hosts' }

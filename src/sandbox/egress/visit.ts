@@ -10,8 +10,8 @@ import type { Refusal } from './refusals.ts'
 /** Whose connection it is. */
 export interface Client {
   sandbox: string
-  /** Read anew for every request. */
-  readonly egress: Egress
+  /** What must all allow a request that comes under this user name. Asked anew for every one. */
+  policiesFor(user: string | undefined): Promise<readonly Egress[]>
   /** What a person would call the command that this user name was given to. */
   labelOf(user: string): string | undefined
 }
@@ -19,7 +19,7 @@ export interface Client {
 export interface Asked {
   host: string
   port: number
-  /** The user name that came with the request. It says who asks; it is no permission. */
+  /** The user name that came with the request. It says which command asks. */
   user: string | undefined
 }
 
@@ -78,11 +78,11 @@ export class Visit {
   /** A connection to what is asked for. Rejects with Refused, which is then on record, or Unreachable. */
   async dial({ host, port, user }: Asked): Promise<Socket> {
     try {
-      return await dial(this.#ways, this.#client.egress, { host, port }, this.gone)
+      return await dial(this.#ways, await this.#client.policiesFor(user), { host, port }, this.gone)
     } catch (error) {
       if (error instanceof Refused) {
         const { sandbox } = this.#client
-        const command = user === undefined ? undefined : this.#client.labelOf(user.slice(0, SHOWN_CHARACTERS))
+        const command = user === undefined ? undefined : this.#client.labelOf(user)
         this.#onRefused({ sandbox, host: shown(host), port, why: error.message, command, at: Date.now() })
       }
       throw error

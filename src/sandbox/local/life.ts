@@ -1,11 +1,12 @@
 import { fault } from '../../api/errors.ts'
+import { newId } from '../../lib/id.ts'
 import { baseEnv } from '../environment.ts'
 import type { Command, Order, Sandbox } from '../sandbox.ts'
 import { becoming } from '../shell.ts'
 import type { Group } from './cgroup.ts'
 import { KILL_AFTER_MS, type Launched, LISTENING, LISTENING_SHELL, launch } from './child.ts'
 import { type Gate, Outlet } from './outlet.ts'
-import { firstChild, signalAll, signalMarked } from './tree.ts'
+import { firstChild, marked, signalAll, signalMarked } from './tree.ts'
 import { HOME, type User } from './view.ts'
 import { FILTER_FD, type Holder, NAMESPACE_FD, type Walls } from './walls.ts'
 
@@ -44,14 +45,14 @@ export class Life implements Sandbox {
   readonly #entrance: Entrance
   readonly #outlet: Outlet
   #over = false
-  #commands = 0
 
   constructor(order: Order, holder: Holder, entrance: Entrance, surroundings: Surroundings) {
     this.order = order
     this.holder = holder
     this.#entrance = entrance
     this.#surroundings = surroundings
-    this.#outlet = new Outlet(intoNetwork(holder, surroundings.privileged), order, surroundings.gate)
+    const enter = intoNetwork(holder, surroundings.privileged)
+    this.#outlet = new Outlet({ enter, order, gate: surroundings.gate, mark: entrance.mark })
   }
 
   get id(): string {
@@ -62,18 +63,43 @@ export class Life implements Sandbox {
     return this.order.workingDir
   }
 
-  /** Opens its way out. */
-  open(): void {
-    this.#outlet.open(what => this.#surroundings.onTrouble(this.id, what))
+  /** Opens its way out. `takenOver`: an earlier server's commands may run in it. */
+  open({ takenOver }: { takenOver: boolean }): void {
+    this.#outlet.open({ takenOver, onTrouble: what => this.#surroundings.onTrouble(this.id, what) })
   }
 
   /** With `log`, the descriptor of a file, it outlives the server. */
   async exec(command: Command, log?: number): Promise<Launched> {
-    this.#commands += 1
-    const number = `${this.#commands}-${process.pid}`
-    // Of all sandboxes of the machine: their numbers are the same, and so is their user.
-    const mark = `${this.#entrance.mark}/${number}`
-    const proxy = await this.#outlet.admit(number, command)
+    const pass = await this.#outlet.admit(command)
+    try {
+      const { group, mark, ...started } = await this.#launch(command, pass.env, log)
+      const remains = async () => (await (group ? group.pids() : marked(mark))).length > 0
+      const exit = started.exit.then(exit => {
+        pass.leave(remains)
+        // What it left in the background keeps the group until the sandbox ends.
+        void group?.remove()
+        return this.#over && exit.reason === 'exited' ? { ...exit, reason: 'lost' as const } : exit
+      })
+      return { ...started, exit }
+    } catch (error) {
+      pass.leave(async () => false)
+      throw error
+    }
+  }
+
+  connect(port: number): ReturnType<Outlet['connect']> {
+    return this.#outlet.connect(port)
+  }
+
+  close(): void {
+    this.#over = true
+    this.#outlet.close()
+  }
+
+  async #launch(command: Command, proxy: Record<string, string>, log?: number) {
+    // Nobody's before, whichever server it was: what that one left may still run.
+    const name = newId()
+    const mark = `${this.#entrance.mark}/${name}`
     if (this.#over || this.failure !== undefined) throw fault('sandbox_unavailable', this.id, 'not running')
     if (this.paused) throw fault('sandbox_unavailable', this.id, 'paused')
     const script = becoming({
@@ -88,7 +114,7 @@ export class Life implements Sandbox {
       },
       limits: this.#entrance.group ? [] : unsupervised(this.order),
     })
-    const group = this.#entrance.group?.command(number)
+    const group = this.#entrance.group?.command(name)
     const doors = group ? [...group.doors, ...this.#entrance.group!.doors.slice(1)] : []
     const { user, privileged, filter } = this.#surroundings
     const words = [`/proc/${this.holder.init}/ns/user`, filter ?? '/dev/null', `${doors.length}`, ...doors]
@@ -112,21 +138,7 @@ export class Life implements Sandbox {
       },
       command,
     )
-    // What it left in the background keeps the group until the sandbox ends.
-    void started.exit.then(() => group?.remove())
-    const exit = started.exit.then(exit =>
-      this.#over && exit.reason === 'exited' ? { ...exit, reason: 'lost' as const } : exit,
-    )
-    return { ...started, exit }
-  }
-
-  connect(port: number): ReturnType<Outlet['connect']> {
-    return this.#outlet.connect(port)
-  }
-
-  close(): void {
-    this.#over = true
-    this.#outlet.close()
+    return { ...started, group, mark: `GANTRY_EXEC=${mark}` }
   }
 
   /** Those that lead to the command are spared what the command may want to answer: they tell how it ended. */

@@ -12,6 +12,12 @@ const DOORMAN = fileURLToPath(new URL('./doorman.ts', import.meta.url))
 const IDLE_MS = 60_000
 const CONNECT_MS = 5_000
 
+interface Waiting {
+  doorman: ChildProcess
+  resolve(socket: Socket): void
+  reject(error: Error): void
+}
+
 /**
  * The network of one sandbox, which has nothing but its own loopback. Sockets are made inside it by a doorman, a short-lived
  * process of the server's that stands in that network alone.
@@ -22,7 +28,7 @@ export class Network {
   #listener: Server | undefined
   #idle: NodeJS.Timeout | undefined
   #tickets = 0
-  readonly #waiting = new Map<number, { resolve(socket: Socket): void; reject(error: Error): void }>()
+  readonly #waiting = new Map<number, Waiting>()
 
   /** The words that lead into the network, before those of a command. */
   constructor(enter: readonly [string, ...string[]]) {
@@ -52,7 +58,7 @@ export class Network {
     this.#tickets += 1
     const ticket = this.#tickets
     const socket = new Promise<Socket>((resolve, reject) => {
-      this.#waiting.set(ticket, { resolve, reject })
+      this.#waiting.set(ticket, { doorman, resolve, reject })
       setTimeout(() => reject(fault('port_closed', port)), CONNECT_MS).unref()
     })
     const request: Request = { connect: port, ticket }
@@ -87,7 +93,9 @@ export class Network {
     })
     const gone = () => {
       if (this.#doorman === doorman) this.#doorman = undefined
-      for (const { reject } of this.#waiting.values()) reject(new Error('the doorman is gone'))
+      // One that was let go may end while the next has been called already.
+      for (const waiting of this.#waiting.values())
+        if (waiting.doorman === doorman) waiting.reject(new Error('the doorman is gone'))
     }
     doorman.once('exit', gone)
     doorman.once('error', gone)
