@@ -94,6 +94,10 @@ const SEALED = 'sealed:'
 
 export const looksLikeToken = (text: string): boolean => /^gAAAAA[\w-]{60,}={0,2}$/.test(text)
 
+/** Every sealed secret of a value as it was: for the very use. */
+export const openAll = <T>(vault: Vault, schema: z.ZodType, value: T): T =>
+  mapSecrets(schema, value, sealed => (sealed.startsWith(SEALED) ? vault.open(sealed) : sealed))
+
 /** Every secret as the mask. */
 export const masked = <T>(schema: z.ZodType, value: T): T => mapSecrets(schema, value, () => MASK)
 
