@@ -5,7 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient } from '../../src/api/client.ts'
+import type { ConversationInfo } from '../../src/api/conversations.ts'
 import { endSandboxes } from './sandboxes.ts'
+import { until } from './wait.ts'
 
 export interface ServerOptions {
   args?: string[]
@@ -77,6 +79,14 @@ export class TestServer {
     return this.process.pid!
   }
 
+  /** Waits until nothing runs in a conversation, and tells how it is. */
+  atRest(conversation_id: string): Promise<ConversationInfo> {
+    return until('the conversation is at rest', async () => {
+      const info = await this.client.getConversation({ params: { conversation_id } })
+      return info.execution_status === 'running' ? undefined : info
+    })
+  }
+
   /** Ends it, and tells how it ended. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | NodeJS.Signals | null> {
     if (this.process.exitCode !== null || this.process.signalCode !== null)
@@ -99,10 +109,11 @@ export const GANTRY = join(import.meta.dirname, '../../dist/gantry.js')
 
 export const tempFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gantry-test-'))
 
-/** The least a conversation can be ordered with. */
+/** The least a conversation can be ordered with. Its model needs no network, and nobody names it. */
 export const anOrder = (more: object = {}) => ({
-  agent: { kind: 'Agent' as const, llm: { model: 'openai/any' } },
+  agent: { kind: 'Agent' as const, llm: { model: 'demo/guide' } },
   workspace: { working_dir: '/workspace' },
+  autotitle: false,
   ...more,
 })
 
