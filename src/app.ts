@@ -1,28 +1,29 @@
 import { once } from 'node:events'
-import { stat } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { USABLE_TOOLS } from './agent/toolbox.ts'
 import { fault } from './api/errors.ts'
 import { type Routes, routes } from './api/routes/index.ts'
 import type { ServerInfo } from './api/server.ts'
+import { openBrain } from './brain.ts'
 import type { Config } from './config.ts'
-import { Conversations } from './conversation/conversations.ts'
-import { Events } from './conversation/events.ts'
+import type { Caution } from './conversation/conversations.ts'
 import { Feed } from './conversation/feed.ts'
-import { Journal } from './conversation/journal.ts'
 import { recover } from './conversation/recover.ts'
-import { noAgent, Runner } from './conversation/runner.ts'
 import { Trajectories } from './conversation/trajectory.ts'
+import { openHands } from './hands.ts'
 import { Auth, isLoopback, type Mode } from './http/auth.ts'
 import { BashSockets } from './http/bash-sockets.ts'
 import { EventSockets } from './http/event-sockets.ts'
 import { bashHandlers } from './http/handlers/bash.ts'
+import { controlHandlers } from './http/handlers/control.ts'
 import { conversationHandlers } from './http/handlers/conversations.ts'
 import { eventHandlers } from './http/handlers/events.ts'
 import { fileHandlers } from './http/handlers/files.ts'
 import { gitHandlers } from './http/handlers/git.ts'
+import { profileHandlers } from './http/handlers/profiles.ts'
 import { sandboxHandlers } from './http/handlers/sandboxes.ts'
 import { serverHandlers } from './http/handlers/server.ts'
 import { settingsHandlers } from './http/handlers/settings.ts'
@@ -51,20 +52,12 @@ import { keyFromFile } from './policy/keyfile.ts'
 import { Vault } from './policy/secrets.ts'
 import { Bash } from './sandbox/bash.ts'
 import { BashLog } from './sandbox/bash-log.ts'
-import { DockerBackend } from './sandbox/docker.ts'
-import { EgressProxy } from './sandbox/egress/proxy.ts'
-import { Refusals } from './sandbox/egress/refusals.ts'
 import { Git } from './sandbox/git.ts'
-import { Grants } from './sandbox/grants.ts'
 import { Keeper } from './sandbox/keeper.ts'
 import { REST_MS } from './sandbox/limits.ts'
-import { Cgroups } from './sandbox/local/cgroup.ts'
-import { Outlet } from './sandbox/local/outlet.ts'
-import { LocalBackend, ownerOf } from './sandbox/local.ts'
-import { ProcessBackend } from './sandbox/process.ts'
-import { type Backend, DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
+import { DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
 import { Sandboxes } from './sandbox/sandboxes.ts'
-import { backendOf, egressOf, limitsOf, type SandboxSpec } from './sandbox/specs.ts'
+import { egressOf, limitsOf, type SandboxSpec } from './sandbox/specs.ts'
 import { SettingsService } from './settings/settings.ts'
 import { Ownership } from './store/ownership.ts'
 import { SqliteStore } from './store/sqlite.ts'
@@ -91,13 +84,22 @@ const WEB = import.meta.filename.endsWith('.ts')
   ? join(import.meta.dirname, '../dist/web')
   : join(import.meta.dirname, 'web')
 
+/** Where nothing stands between commands and this machine, what could do harm is asked for. */
+const UNISOLATED: Caution = {
+  confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true },
+  security_analyzer: { kind: 'PolicyRailSecurityAnalyzer' },
+}
+
 const HOW_TO_GRANT = 'Start the server with --workspace and its path, or add it as a workspace with the key.'
 
-/** Picks the implementations, wires them, and listens. */
+/**
+ * Picks the implementations, wires them, and listens. What the walls are made of is found out while it listens already: until that
+ * is known nothing is judged, and nothing but whether the process lives is told.
+ */
 export async function startApp(config: Config, log: Log, pid: number): Promise<App> {
   const started = Date.now()
   const ownership = Ownership.take(config.data, { pid, since: new Date(started).toISOString() })
-  // Tried out while the database is opened: most of it is waiting for other processes.
+  // Being tried out while the database is opened: most of it is waiting for other processes.
   const opening = openHands(config, log)
   opening.catch(() => undefined)
   const store = SqliteStore.open(join(config.data, 'gantry.db'), {
@@ -114,21 +116,26 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   )
 
   const hands = await opening
-  const open = configured === undefined && bindsLoopback(config.host) && hands.isolated
-  const mode: Mode = open ? 'local' : 'key'
+  const opened = Promise.withResolvers<void>()
 
   const checkFolder = async (folder: string, sandbox: string) => {
-    if (sandbox !== DEFAULT_SANDBOX || !hands.isolated) return
+    if (sandbox !== DEFAULT_SANDBOX || !(await hands.proved).isolated) return
     if (await hands.grants.isWithheld(folder, await workspaces.paths()))
       throw fault('invalid_request', `${folder} is a folder of this machine that no sandbox may see. ${HOW_TO_GRANT}`)
   }
   const workspaces = new Workspaces(store, () => sandboxes.renew())
-  const feed = new Feed()
-  const journal = new Journal(store, feed)
-  const runner = new Runner({ journal, feed, log, work: noAgent, snapshot: id => conversations.snapshot(id) })
-  const conversations = new Conversations({ store, journal, feed, runner, vault, log, checkFolder })
-  const events = new Events(store)
   const settings = new SettingsService(store, vault)
+  const brain = openBrain({
+    store,
+    vault,
+    settings,
+    log,
+    reach: id => sandboxes.reach(id),
+    workingDirOf: id => sandboxes.workingDirOf(id),
+    caution: async () => ((await hands.proved).isolated ? {} : UNISOLATED),
+    checkFolder,
+  })
+  const { feed, runner, conversations, control, events } = brain
   const streams = new Streams({
     feed,
     eventsAfter: ({ no }, seq) => events.after(no, seq, READER_PAGE, READER_LOW_BYTES),
@@ -157,7 +164,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   }
   const sandboxes = new Sandboxes({ keeper, specs: hands.specs, vault, refusals: hands.refusals })
   const reach: Reach = id => sandboxes.reach(id)
-  const auth = new Auth([configured ?? keyFromFile(keyFile), ...others], mode, key => sandboxes.scopeOf(key))
+  const auth = new Auth([configured ?? keyFromFile(keyFile), ...others], 'key', key => sandboxes.scopeOf(key))
   const bashFeed = new Feed<BashRecord>()
   const bashLog = new BashLog(store, bashFeed)
   const bash = new Bash({ bashLog, reach, log })
@@ -170,25 +177,28 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   const metrics = new Metrics()
   let draining = false
   const table: Routes = config.open_metrics ? { ...routes, metrics: { ...routes.metrics, access: 'free' } } : routes
-  const document = lazy(() => JSON.stringify(openapi(table, mode, GANTRY_VERSION)))
-  const info = (): ServerInfo => ({
-    ...serverInfo(started, Math.max(feed.lastEventAt, bashFeed.lastEventAt)),
-    isolated: hands.isolated,
-    isolation: hands.summary,
-  })
+  const document = lazy(() => JSON.stringify(openapi(table, auth.mode, GANTRY_VERSION)))
+  const info = async (): Promise<ServerInfo> => {
+    const { isolated, summary } = await hands.proved
+    const lastEventAt = Math.max(feed.lastEventAt, bashFeed.lastEventAt)
+    return { ...serverInfo(started, lastEventAt), isolated, isolation: summary }
+  }
   const http = new HttpServer({
     auth,
     origins,
     log,
     metrics,
     hasSandbox: id => sandboxes.has(id),
+    opened: opened.promise,
     draining: () => draining,
   })
   http.serve(table, {
     ...serverHandlers({ auth, store, metrics, web: new WebFiles(WEB), info, openapi: document }),
-    ...conversationHandlers(conversations, auth),
-    ...eventHandlers(conversations, events, streams),
+    ...conversationHandlers(conversations, control, auth),
+    ...controlHandlers({ ...brain, auth }),
+    ...eventHandlers(conversations, control, events, streams),
     ...settingsHandlers(settings),
+    ...profileHandlers({ profiles: brain.profiles, switchLlm: (id, llm) => control.useLlm(id, llm) }),
     ...bashHandlers(bash),
     ...gitHandlers(new Git(reach)),
     ...fileHandlers(reach, new Trajectories(conversations, events)),
@@ -213,30 +223,49 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
 
   const server = createServer(
     { shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket' },
-    (incoming, out) => (ports.owns(incoming) ? ports.serve(incoming, out) : http.handle(incoming, out)),
+    async (incoming, out) => {
+      if (!ports.owns(incoming)) return http.handle(incoming, out)
+      await opened.promise
+      return ports.serve(incoming, out)
+    },
   )
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  server.on('upgrade', (request, stream, head) =>
-    (ports.owns(request) ? ports : sockets).upgrade(request, stream, head),
-  )
-  await bash.recover()
-  await keeper.open()
-  const url = await listen(server, config).catch(async error => {
+  server.on('upgrade', async (request, stream, head) => {
+    // The HTTP server has let go of it: unheard, an error would end the process.
+    stream.on('error', () => stream.destroy())
+    await opened.promise
+    await (ports.owns(request) ? ports : sockets).upgrade(request, stream, head)
+  })
+
+  const letGo = async () => {
     await keeper.close()
     await hands.close()
     await store.close()
     ownership.close()
+  }
+  const open = async () => {
+    const url = await listen(server, config)
+    hands.forbid(Number(new URL(url).port))
+    const proof = await hands.proved
+    if (configured === undefined && bindsLoopback(config.host) && proof.isolated) auth.trustLoopback()
+    await bash.recover()
+    await keeper.open()
+    await recover(store, runner)
+    opened.resolve()
+    return { url, ...proof }
+  }
+  const { url, isolated, summary } = await open().catch(async error => {
+    server.close().closeAllConnections()
+    await letGo()
     throw error
   })
-  hands.forbid(Number(new URL(url).port))
-  await recover(store, runner)
 
   return {
     url,
-    mode,
-    warning: hands.isolated ? undefined : `Commands are not isolated from this machine: ${hands.summary}`,
+    mode: auth.mode,
+    warning: isolated ? undefined : `Commands are not isolated from this machine: ${summary}`,
     keyFile: configured === undefined ? keyFile : undefined,
     signInLink: () => `${url}/#token=${auth.issueToken()}`,
     close: async () => {
@@ -250,91 +279,10 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
       await closed
       clearTimeout(impatience)
       await bash.close()
-      await runner.close()
-      await keeper.close()
-      await hands.close()
-      await store.close()
-      ownership.close()
+      await brain.close()
+      await letGo()
     },
   }
-}
-
-/** Everything that sandboxes are made with, tried out. */
-async function openHands(config: Config, log: Log) {
-  const privileged = process.getuid?.() === 0
-  const owner = ownerOf(config.data)
-  const grants = new Grants(config.data, [
-    ...config.read_folders.map(path => ({ path: resolve(path), readOnly: true })),
-    ...config.workspaces.map(path => ({ path: resolve(path), readOnly: false })),
-  ])
-  for (const path of [...config.workspaces, ...config.read_folders]) {
-    const objection = await grants.objection(resolve(path))
-    if (objection) throw new Error(`cannot grant ${path}: ${objection}`)
-  }
-  const refusals = new Refusals()
-  const forbidden: { port: number }[] = []
-  const gate = new EgressProxy({
-    forbidden,
-    onRefused: refusal => {
-      refusals.record(refusal)
-      // What a person typed may hold what no log should.
-      const { command, ...told } = refusal
-      log.warn('egress refused', told)
-    },
-  })
-  const user = privileged ? await sandboxUser(config) : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
-  const onTrouble = (id: string, what: string) => log.warn('sandbox', { sandbox: id, error: what })
-  let tellEnd = (_id: string): void => undefined
-  const local = await LocalBackend.open({
-    folder: join(config.data, 'sandboxes'),
-    shared: join(config.data, 'hands'),
-    owner,
-    user,
-    privileged,
-    cgroups: Cgroups.find(`gantry-${owner}`),
-    gate,
-    onEnd: id => tellEnd(id),
-    onTrouble,
-  })
-  const plain = new ProcessBackend(join(config.data, 'processes'))
-  const proof = await local.prove()
-  if (!proof.isolated) log.warn('hands', { summary: proof.summary })
-  const docker = new DockerBackend({
-    socketPath: config.docker_socket,
-    owner,
-    user,
-    // Into its network leads only root, or the user whose engine it is.
-    outlet: (pid, order) => new Outlet(['nsenter', `--target=${pid}`, '--net', '--'], order, gate),
-    onTrouble,
-  })
-  const backends = { local: proof.isolated ? local : plain, process: plain, docker }
-  return {
-    specs: config.sandbox_specs as [SandboxSpec, ...SandboxSpec[]],
-    isolated: config.sandbox_specs.every(spec => backends[backendOf(spec)] !== plain),
-    summary: proof.summary,
-    grants,
-    refusals,
-    backendOf: (spec: SandboxSpec): Backend => backends[backendOf(spec)],
-    backends: (): Backend[] => [...new Set(config.sandbox_specs.map(spec => backends[backendOf(spec)]))],
-    /** Has somebody told of every sandbox that ended by itself. */
-    onEnd: (listener: (id: string) => void) => {
-      tellEnd = listener
-    },
-    /** Nothing inside reaches this port of the machine's own addresses. */
-    forbid: (port: number) => forbidden.push({ port }),
-    close: async () => {
-      gate.close()
-      await Promise.all([local.close(), plain.close(), docker.close()])
-    },
-  }
-}
-
-/** Commands of a root server run as somebody else: whose folder they work in, or nobody known. */
-async function sandboxUser({ sandbox_user, workspaces }: Config): Promise<{ uid: number; gid: number }> {
-  const [uid, gid = uid] = (sandbox_user ?? '').split(':').map(Number)
-  if (uid) return { uid, gid: gid ?? uid }
-  const [first] = workspaces
-  return first === undefined ? { uid: 10_001, gid: 10_001 } : stat(first)
 }
 
 const orderFrom = (id: string, spec: SandboxSpec, grants: Grant[]): Order => ({
@@ -373,7 +321,7 @@ function serverInfo(started: number, lastEventAt: number): Omit<ServerInfo, 'iso
     build_git_sha: 'unknown',
     build_git_ref: 'unknown',
     python_version: 'none',
-    usable_tools: [],
+    usable_tools: [...USABLE_TOOLS],
     runtime_idle_timeout_seconds: null,
     capabilities: [],
     max_foreground_terminal_timeout_seconds: null,

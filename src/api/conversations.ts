@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AgentDefinition, AgentSettings, AnyAgent, ClientToolSpec } from './agent.ts'
-import { anyMap, dateTimeOut, orNull, page, textOrNull, uuid, uuidOut } from './common.ts'
+import { anyMap, dateTimeOut, orNull, page, strings, textOrNull, uuid, uuidOut } from './common.ts'
 import { SendMessageRequest } from './events.ts'
 import { HookConfig } from './hooks.ts'
 import { ConversationStats, MetricsSnapshot } from './llm.ts'
@@ -61,13 +61,20 @@ const observed = z.union([
   z.array(z.number()),
 ])
 
+/** This very object, where an order says nothing of it: what it comes to is then the server's to decide. */
+export const POLICY_UNSAID: ConfirmationPolicy = { kind: 'NeverConfirm' }
+
+/** `hosts` are names, `*.name` for all below it, or addresses, each optionally with `:port`. */
+export const Egress = z.object({ mode: z.enum(['none', 'hosts', 'open']), hosts: strings }).meta({ id: 'Egress' })
+export type Egress = z.output<typeof Egress>
+
 export const StartConversationRequest = z
   .object({
     workspace: LocalWorkspace,
     worktree: z.boolean().default(false),
     conversation_id: orNull(uuid()),
     parent_conversation_id: orNull(uuid()),
-    confirmation_policy: ConfirmationPolicy.default({ kind: 'NeverConfirm' }),
+    confirmation_policy: ConfirmationPolicy.default(() => POLICY_UNSAID),
     security_analyzer: orNull(SecurityAnalyzer),
     initial_message: orNull(SendMessageRequest),
     /** Of one run. */
@@ -97,6 +104,10 @@ export const StartConversationRequest = z
     agent_settings: orNull(AgentSettings),
     agent_profile_id: orNull(uuid()),
     agent: orNull(AnyAgent),
+    /** What its commands may reach, when that is to be less than their sandbox may. */
+    egress: orNull(Egress),
+    /** In USD, for all models it uses, sub-agents included. */
+    max_budget_per_task: orNull(z.number().min(0)),
   })
   .check(({ value, issues }) => {
     const refuse = (path: string[], message: string) => issues.push({ code: 'custom', input: value, path, message })
@@ -173,6 +184,8 @@ export const UpdateConversationRequest = z
       .refine(text => text.isWellFormed(), { error: 'Input should be well-formed Unicode' })
       .nullish(),
     tags: Tags.nullish(),
+    /** In USD. An exhausted one is raised here; then the conversation can be run again. */
+    max_budget_per_task: z.number().min(0).nullish(),
   })
   .meta({ id: 'UpdateConversationRequest' })
 export type UpdateConversationRequest = z.output<typeof UpdateConversationRequest>
@@ -193,6 +206,11 @@ export const UpdateSecretsRequest = z
 export type UpdateSecretsRequest = z.output<typeof UpdateSecretsRequest>
 
 export const ConfirmationResponseRequest = z
-  .object({ accept: z.boolean(), reason: z.string().default('User rejected the action.') })
+  .object({
+    accept: z.boolean(),
+    reason: z.string().default('User rejected the action.'),
+    /** The events of the actions that are answered; all that wait unless given. */
+    action_ids: z.array(z.string()).nullish(),
+  })
   .meta({ id: 'ConfirmationResponseRequest' })
 export type ConfirmationResponseRequest = z.output<typeof ConfirmationResponseRequest>

@@ -29,6 +29,8 @@ export interface RouteSpec {
   tag: string
   summary: string
   access: Access
+  /** Answered from the first moment, while the server still finds out who may do what: it must depend on nothing. */
+  early?: true
   /** Also for callers who are confined to a sandbox: it shows them, and lets them change, nothing beyond it. */
   confined?: true
   params?: z.ZodObject

@@ -1,35 +1,64 @@
+import type { OpenAction, Stand } from '../agent/book.ts'
+import { type Draft, stateUpdate, statusUpdate } from '../api/draft.ts'
 import { fault } from '../api/errors.ts'
-import type { SendMessageRequest } from '../api/events.ts'
+import type { MessageEvent, SendMessageRequest } from '../api/events.ts'
+import type { ConfirmationPolicy, SecurityAnalyzer } from '../api/security.ts'
 import { newId } from '../lib/id.ts'
-import { type Draft, stateUpdate, statusUpdate } from './draft.ts'
 import type { Change } from './journal.ts'
+import type { Reception } from './reception.ts'
 import type { State } from './state.ts'
 
 // Commands: what is asked, on what is, gives what shall be. Nothing here touches the world.
 
-/** A user's message. It wakes nothing by itself, and answers no pending question. */
-export function message(state: State, { role, content }: Pick<SendMessageRequest, 'role' | 'content'>): Change {
+/** What a message brings along, beside what was said. */
+export type Addition = Partial<Pick<MessageEvent, 'activated_skills' | 'extended_content'>>
+
+const isBusy = ({ execution_status: status }: State): boolean =>
+  status === 'running' || status === 'waiting_for_confirmation'
+
+/** A user's message. It wakes nothing by itself, and answers no pending question: it is remembered that it came. */
+export function message(
+  state: State,
+  { role, content, run }: Pick<SendMessageRequest, 'role' | 'content' | 'run'>,
+  { before, addition, blocked }: Reception,
+): Change {
   if (role !== 'user') throw fault('invalid_request', `Only a user can send a message, not '${role}'`)
+  const { activated_skills = [], extended_content = [] } = addition(state)
   const drafts: Draft[] = []
   if (state.execution_status === 'finished' || state.execution_status === 'stuck') drafts.push(statusUpdate('idle'))
   const id = newId()
+  if (blocked !== undefined) drafts.push(stateUpdate('blocked_messages', { ...state.blocked_messages, [id]: blocked }))
   drafts.push(
+    ...before(state),
     {
       kind: 'MessageEvent',
       id,
       source: 'user',
       llm_message: { role: 'user', content, thinking_blocks: [] },
-      activated_skills: [],
-      extended_content: [],
+      activated_skills,
+      extended_content,
     },
     stateUpdate('last_user_message_id', id),
   )
-  return { drafts }
+  // Together with the message: a crash must not leave one that asked for a run, and nobody who knows of it.
+  if (!isBusy(state)) {
+    if (blocked !== undefined) drafts.push(statusUpdate('finished'))
+    else if (run) drafts.push(statusUpdate('running'))
+  }
+  const waits = state.execution_status === 'waiting_for_confirmation'
+  const learnt = activated_skills.filter(name => !state.activated_knowledge_skills.includes(name))
+  return {
+    drafts,
+    also: () => ({
+      ...(waits && { meanwhile: run ? 'run' : (state.meanwhile ?? 'message') }),
+      ...(learnt.length > 0 && { activated_knowledge_skills: [...state.activated_knowledge_skills, ...learnt] }),
+    }),
+  }
 }
 
 /** Title and tags. Tags replace the old ones; a title is no event on the wire. */
 export function describe(state: State, given: { title?: string | null; tags?: Record<string, string> | null }): Change {
-  const drafts = given.tags && !sameMap(given.tags, state.tags) ? [stateUpdate('tags', given.tags)] : []
+  const drafts = given.tags && !sameJson(given.tags, state.tags) ? [stateUpdate('tags', given.tags)] : []
   return {
     drafts,
     ...(given.title != null && { title: given.title }),
@@ -37,5 +66,122 @@ export function describe(state: State, given: { title?: string | null; tags?: Re
   }
 }
 
-const sameMap = (a: Record<string, string>, b: Record<string, string>): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value)
+/** What was asked before stays asked, whatever the new policy says. */
+export const setPolicy = (state: State, policy: ConfirmationPolicy): Change =>
+  sameJson(policy, state.confirmation_policy) ? {} : { drafts: [stateUpdate('confirmation_policy', policy)] }
+
+/** As it may be shown; what it holds that is secret is kept in the order. */
+export const setAnalyzer = (state: State, analyzer: SecurityAnalyzer | null): Change =>
+  sameJson(analyzer, state.security_analyzer) ? {} : { drafts: [stateUpdate('security_analyzer', analyzer)] }
+
+/** A command that may set a run going. */
+export interface Wish extends Change {
+  runs: boolean
+}
+
+const asked = (state: State): OpenAction[] => state.open.filter(({ stand }) => stand === 'asked')
+
+export const SUPERSEDED = 'Superseded by a message.'
+
+/**
+ * An explicit wish for a run. While actions wait for an answer it is a yes to exactly those, unless the user said something after they were
+ * asked: then they are rejected, and the run goes on with what was said.
+ */
+export function run(state: State): Wish {
+  switch (state.execution_status) {
+    case 'finished':
+      return { runs: false }
+    case 'waiting_for_confirmation':
+      return answer(state, state.meanwhile ? { accept: false, reason: SUPERSEDED, run: true } : { accept: true })
+    default:
+      return wake(state)
+  }
+}
+
+/** A wish for a run that answers nothing: what waits goes on waiting. */
+export function wake(state: State): Wish {
+  switch (state.execution_status) {
+    case 'waiting_for_confirmation':
+    case 'finished':
+    case 'deleting':
+      return { runs: false }
+    case 'running':
+      return { runs: true }
+    default:
+      return { drafts: [statusUpdate('running')], runs: true }
+  }
+}
+
+export interface Answer {
+  accept: boolean
+  reason?: string
+  /** Only these; all that wait unless given. */
+  action_ids?: readonly string[] | null | undefined
+  /** Goes on even when everything was rejected. */
+  run?: boolean
+}
+
+/** Answers what waits. Repeated, or with nothing waiting, it changes nothing. */
+export function answer(state: State, { accept, reason = '', action_ids, run = false }: Answer): Wish {
+  const targets = asked(state).filter(({ id }) => !action_ids || action_ids.includes(id))
+  if (targets.length === 0) return { runs: false }
+  const stand: Stand = accept ? 'approved' : 'rejected'
+  const open = state.open.map(one => (targets.includes(one) ? { ...one, stand, ...(!accept && { reason }) } : one))
+  if (open.some(one => one.stand === 'asked')) return { also: () => ({ open }), runs: false }
+  const goesOn = run || state.meanwhile === 'run'
+  if (open.some(one => one.stand === 'approved'))
+    return { drafts: [statusUpdate('running')], also: () => ({ open, meanwhile: null }), runs: true }
+  return {
+    drafts: [statusUpdate(goesOn ? 'running' : 'idle'), ...open.map(rejection)],
+    also: () => ({ meanwhile: null }),
+    runs: goesOn,
+  }
+}
+
+export const rejection = ({ id, call, tool, reason }: OpenAction): Draft => ({
+  kind: 'UserRejectObservation',
+  source: 'environment',
+  tool_name: tool,
+  tool_call_id: call,
+  action_id: id,
+  rejection_reason: reason ?? '',
+  rejection_source: 'user',
+})
+
+/** Lets what is executing finish: from now on nothing begins. */
+export const pause = (state: State): Change =>
+  state.execution_status === 'idle' || state.execution_status === 'running'
+    ? { drafts: [statusUpdate('paused'), { kind: 'PauseEvent', source: 'user' }] }
+    : {}
+
+/** Gives everything under way a result. What still comes of it later is not kept. */
+export function interrupt(state: State): Change {
+  const draining = state.execution_status === 'paused' && state.open.some(({ stand }) => stand === 'begun')
+  if (state.execution_status !== 'running' && !draining) return pause(state)
+  return {
+    drafts: [
+      ...state.open.map(one => failed(one, one.stand === 'begun' ? INTERRUPTED : NOT_RUN)),
+      ...(draining ? [] : [statusUpdate('paused')]),
+      { kind: 'InterruptEvent', source: 'user' },
+    ],
+  }
+}
+
+const INTERRUPTED = 'The user interrupted this call while it ran. It may have had effects: look before you repeat it.'
+const NOT_RUN = 'This call was not run, for the user interrupted the run before it began.'
+
+export const failed = ({ call, tool }: Pick<OpenAction, 'call' | 'tool'>, error: string): Draft => ({
+  kind: 'AgentErrorEvent',
+  source: 'agent',
+  tool_name: tool,
+  tool_call_id: call,
+  error,
+  classification: { kind: 'agent_action', retryable: true, user_action: 'retry' },
+})
+
+const sameJson = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
+
+const sorted = (value: unknown): unknown =>
+  value && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value

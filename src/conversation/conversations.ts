@@ -1,10 +1,14 @@
+import { unsupportedHooks } from '../agent/hooks.ts'
+import { objections } from '../agent/toolbox.ts'
 import { type AnyAgent, agentFromSettings } from '../api/agent.ts'
-import type { ConversationInfo, StartConversationRequest } from '../api/conversations.ts'
+import type { Content } from '../api/common.ts'
+import { type ConversationInfo, POLICY_UNSAID, type StartConversationRequest } from '../api/conversations.ts'
 import { fault } from '../api/errors.ts'
 import type { Event, SendMessageRequest } from '../api/events.ts'
 import { canonicalUuid, hexUuid, newId } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { now } from '../lib/time.ts'
+import { unsupportedAnalyzers } from '../policy/risk.ts'
 import type { Vault } from '../policy/secrets.ts'
 import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
 import type { ConversationQuery, ConversationRecord, Store } from '../store/store.ts'
@@ -12,10 +16,16 @@ import * as commands from './conversation.ts'
 import { place } from './draft.ts'
 import type { Feed } from './feed.ts'
 import { snapshot, toInfo, type Whole } from './info.ts'
-import { encode, type Journal } from './journal.ts'
+import { type Change, encode, type Journal } from './journal.ts'
 import { type KeyCheck, makeOrder, type Order } from './order.ts'
+import { type Reception, receive } from './reception.ts'
 import type { Runner } from './runner.ts'
-import { initialState } from './state.ts'
+import type { SessionOrder } from './session.ts'
+import type { Sessions } from './sessions.ts'
+import { initialState, isBare } from './state.ts'
+import type { Titles } from './titles.ts'
+
+export type Caution = Partial<Pick<StartConversationRequest, 'confirmation_policy' | 'security_analyzer'>>
 
 export interface ConversationsParts {
   store: Store
@@ -24,9 +34,18 @@ export interface ConversationsParts {
   runner: Runner
   vault: Vault
   log: Log
+  sessions: Sessions
+  titles: Titles
+  /** Told before a person's message is taken. */
+  heard(id: string): Promise<void>
+  /** What is to be asked for, and who judges it, where an order does not say. */
+  caution(): Promise<Caution>
   /** Rejects when a conversation cannot work in this folder. */
   checkFolder(folder: string, sandbox: string): Promise<void>
 }
+
+/** What a message waits for ends by itself. */
+const NEVER = new AbortController().signal
 
 /** All conversations: start, find, describe, talk to, delete. */
 export class Conversations {
@@ -43,7 +62,7 @@ export class Conversations {
     includeSkills: boolean,
     sandbox = DEFAULT_SANDBOX,
   ): Promise<{ info: ConversationInfo; created: boolean }> {
-    const { store, vault, runner, checkFolder } = this.#parts
+    const { store, vault, checkFolder, caution } = this.#parts
     const id = request.conversation_id ?? newId()
     const [existing] = await store.conversations([id])
     if (existing) {
@@ -52,13 +71,45 @@ export class Conversations {
       return { info: await this.get(id, includeSkills), created: false }
     }
     await checkFolder(request.workspace.working_dir, sandbox)
-    const { order, skills } = makeOrder(request, chosenAgent(request), vault, isKey)
+    refuseWhatCannotBe(request)
+    const cautious = request.confirmation_policy === POLICY_UNSAID ? { ...request, ...(await caution()) } : request
+    const { order, skills } = makeOrder(cautious, chosenAgent(request), vault, isKey)
     await this.#checkParent(request, id, order)
 
+    const parentId = request.parent_conversation_id ?? null
+    // It runs, whatever it says itself.
+    const message = request.initial_message && { ...request.initial_message, run: true }
+    const created = await this.#begin({ id, sandbox, order, skills }, { parentId, message })
+    return { info: await this.get(id, includeSkills), created }
+  }
+
+  /** Starts a conversation for another one, where that one is. */
+  async startChild(parent: ConversationRecord, order: Order, prompt: string): Promise<string> {
+    const id = newId()
+    const [parts] = await this.#parts.store.conversationParts([parent.no], ['skills'])
+    const skills = JSON.parse(parts?.skills ?? '[]')
+    const content = [{ type: 'text' as const, text: prompt, cache_prompt: false }]
+    await this.#begin(
+      { id, sandbox: placeOf(parent), order, skills },
+      { parentId: parent.id, message: { role: 'user', content, run: true } },
+    )
+    return id
+  }
+
+  /** False when there is one with this id. */
+  async #begin(
+    ordered: Omit<SessionOrder, 'tools'>,
+    { parentId, message }: { parentId: string | null; message: SendMessageRequest | null },
+  ): Promise<boolean> {
+    const { store, runner, sessions, titles } = this.#parts
+    const { id, sandbox, order, skills } = ordered
+    if (message) sessions.begin(ordered)
+    const reception = message && (await this.#receive(id, message.content, true))
     const createdAt = now()
     const begun = initialState({ ...order.begun, last_event_at: createdAt })
-    const first = request.initial_message && commands.message(begun, request.initial_message).drafts
-    const { events, state } = place(begun, first ?? [])
+    const change: Change = message && reception ? commands.message(begun, message, reception) : {}
+    const { events, state: folded } = place(begun, change.drafts ?? [])
+    const state = { ...folded, ...change.also?.(folded) }
     const created = await store.createConversation(
       {
         id,
@@ -66,7 +117,7 @@ export class Conversations {
         updatedAt: state.last_event_at,
         status: state.execution_status,
         title: null,
-        parentId: request.parent_conversation_id ?? null,
+        parentId,
         sandbox,
         head: events.length,
         state: JSON.stringify(state),
@@ -74,9 +125,9 @@ export class Conversations {
       },
       events.map(encode),
     )
-    const info = await this.get(id, includeSkills)
-    if (created && first) runner.wake(id)
-    return { info, created }
+    if (created && state.execution_status === 'running') await runner.wake(id)
+    if (created && message) titles.make(id, order, textOf(message.content))
+    return created
   }
 
   async get(id: string, includeSkills = false, scope?: string): Promise<ConversationInfo> {
@@ -115,20 +166,28 @@ export class Conversations {
   }
 
   async delete(id: string): Promise<void> {
-    const { store, feed } = this.#parts
+    const { store, feed, runner, sessions } = this.#parts
+    await runner.abandon(id)
     if (!(await store.deleteConversation(id))) throw fault('conversation_not_found', id)
     feed.deleted(id)
+    await sessions.drop(id)
   }
 
-  async send(id: string, message: Pick<SendMessageRequest, 'role' | 'content' | 'run'>): Promise<void> {
-    const { journal, runner } = this.#parts
-    await journal.transact(id, ({ state }) => commands.message(state, message))
-    if (message.run) runner.wake(id)
-  }
-
-  /** Starts a run; a second call while one is going is refused. */
-  run(id: string): Promise<void> {
-    return this.#parts.runner.start(id)
+  async send(
+    id: string,
+    message: Pick<SendMessageRequest, 'role' | 'content' | 'run'>,
+    by: 'person' | 'goal' = 'person',
+  ): Promise<void> {
+    if (by === 'person') await this.#parts.heard(id)
+    const { journal, runner, sessions, titles } = this.#parts
+    const view = await journal.view(id)
+    if (!view) throw fault('conversation_not_found', id)
+    const reception = await this.#receive(id, message.content, isBare(view.state))
+    await journal.transact(id, ({ state }) => commands.message(state, message, reception))
+    if (message.run && reception.blocked === undefined) await runner.wake(id)
+    const { title } = view.record
+    if (title === null && view.state.last_user_message_id === null)
+      await sessions.with(id, async ({ order }) => titles.make(id, order, textOf(message.content)))
   }
 
   /** To those confined to a sandbox, a conversation elsewhere does not exist. */
@@ -142,6 +201,10 @@ export class Conversations {
     const [record] = await this.#parts.store.conversations([id])
     const [whole] = record ? await this.#wholes([record], true) : []
     return whole && snapshot(whole)
+  }
+
+  #receive(id: string, content: readonly Content[], isFirst: boolean): Promise<Reception> {
+    return this.#parts.sessions.with(id, session => receive(session, content, isFirst, NEVER))
   }
 
   async #checkParent(request: StartConversationRequest, id: string, order: Order): Promise<void> {
@@ -184,6 +247,19 @@ export class Conversations {
     }
     return wholes
   }
+}
+
+const textOf = (content: readonly Content[]): string =>
+  content.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+
+/** What nobody could do is said by name, before anything is on record. */
+function refuseWhatCannotBe(request: StartConversationRequest): void {
+  const reasons = [
+    ...objections(chosenAgent(request)),
+    ...(request.hook_config ? unsupportedHooks(request.hook_config) : []),
+    ...unsupportedAnalyzers(request.security_analyzer).map(kind => `the security analyzer '${kind}' is not available`),
+  ]
+  if (reasons.length > 0) throw fault('invalid_request', `This cannot be done here: ${reasons.join('; ')}`)
 }
 
 function chosenAgent(request: StartConversationRequest): AnyAgent {

@@ -1,14 +1,15 @@
 import { AnyAgent } from '../api/agent.ts'
 import type { ConversationInfo } from '../api/conversations.ts'
+import { stateUpdate } from '../api/draft.ts'
 import type { Event } from '../api/events.ts'
 import { SecretSource } from '../api/secrets.ts'
 import { hexUuid } from '../lib/id.ts'
 import { formatUtc } from '../lib/time.ts'
 import { masked, withoutSecrets } from '../policy/secrets.ts'
 import type { ConversationRecord } from '../store/store.ts'
-import { stateUpdate, unplaced } from './draft.ts'
+import { unplaced } from './draft.ts'
 import type { Order, Skills } from './order.ts'
-import type { State } from './state.ts'
+import { isBare, type State } from './state.ts'
 
 export interface Whole {
   record: ConversationRecord
@@ -34,7 +35,7 @@ export function toInfo({ record, state, order, skills, children }: Whole): Conve
     blocked_actions: state.blocked_actions,
     blocked_messages: state.blocked_messages,
     last_user_message_id: state.last_user_message_id,
-    leaf_event_id: state.leaf_event_id,
+    leaf_event_id: isBare(state) ? null : state.leaf_event_id,
     stats: state.stats,
     secret_registry: { secret_sources: mapValues(order.secrets, source => withoutSecrets(SecretSource, source)) },
     agent_state: state.agent_state,
@@ -43,8 +44,8 @@ export function toInfo({ record, state, order, skills, children }: Whole): Conve
     metrics: null,
     created_at: formatUtc(record.createdAt),
     updated_at: formatUtc(record.updatedAt),
-    forked_from_conversation_id: null,
-    forked_from_event_id: null,
+    forked_from_conversation_id: order.forked_from?.conversation ?? null,
+    forked_from_event_id: order.forked_from?.event ?? null,
     parent_conversation_id: record.parentId,
     sub_conversation_ids: children,
     tags: state.tags,
@@ -59,7 +60,7 @@ export function toInfo({ record, state, order, skills, children }: Whole): Conve
 
 /** The state as one event: what a new reader gets first, and all readers after a run. */
 export function snapshot({ record, state, order, skills }: Omit<Whole, 'children'>): Event {
-  const { last_event_at, ...fields } = state
+  const { last_event_at, open, meanwhile, ...fields } = state
   const value = {
     id: record.id,
     agent: masked(AnyAgent, withSkills(order.agent, skills)),
@@ -68,7 +69,8 @@ export function snapshot({ record, state, order, skills }: Omit<Whole, 'children
     max_iterations: order.max_iterations,
     stuck_detection: order.stuck_detection,
     ...fields,
-    head_is_empty: state.leaf_event_id === null,
+    leaf_event_id: isBare(state) ? null : state.leaf_event_id,
+    head_is_empty: isBare(state),
     secret_registry: { secret_sources: mapValues(order.secrets, source => masked(SecretSource, source)) },
     hook_config: order.hook_config,
   }

@@ -1,9 +1,10 @@
+import type { Draft } from '../api/draft.ts'
 import { Fault, fault } from '../api/errors.ts'
 import type { Event } from '../api/events.ts'
 import { Mailboxes } from '../lib/mailbox.ts'
 import { type Micros, now, parseTime } from '../lib/time.ts'
 import type { ConversationRecord, EventRecord, NewEvent, Store } from '../store/store.ts'
-import { type Draft, place } from './draft.ts'
+import { place } from './draft.ts'
 import type { Feed } from './feed.ts'
 import type { Order } from './order.ts'
 import { fold, initialState, isTreeNode, type State } from './state.ts'
@@ -20,14 +21,22 @@ export interface Change {
   parts?: Record<string, string>
   /** Counts as activity even without a message or an action. */
   touches?: boolean
+  /** What changes beside the log, once the drafts are folded. */
+  also?: (state: State) => Partial<State>
 }
 
 /** Decides on what it is shown, and on nothing else: it may be asked again with a newer view. Refuses by throwing. */
 export type Command = (view: View) => Change
 
+/** What became of a command: its events, and the state it left. */
+export interface Outcome {
+  events: Event[]
+  state: State
+}
+
 interface Asked {
   command: Command
-  done: (events: Event[]) => void
+  done: (outcome: Outcome) => void
   refused: (reason: unknown) => void
 }
 
@@ -37,6 +46,9 @@ const NOTHING_KNOWN: Order['begun'] = {
   security_analyzer: null,
   tags: {},
 }
+
+/** Fields that states of earlier versions lack. */
+const LATER: Pick<State, 'open' | 'meanwhile'> = { open: [], meanwhile: null }
 
 /** How often a group is worked out anew when somebody else was faster. */
 const TRIES = 5
@@ -55,8 +67,8 @@ export class Journal {
     this.#feed = feed
   }
 
-  /** Resolves with the events of this command, once they are durable. */
-  transact(id: string, command: Command): Promise<Event[]> {
+  /** Resolves once what the command decided is durable. */
+  transact(id: string, command: Command): Promise<Outcome> {
     return new Promise((done, refused) => this.#asked.post(id, { command, done, refused }))
   }
 
@@ -67,7 +79,7 @@ export class Journal {
 
   /** The folded state; folded again from the log should the stored one be damaged. */
   async stateOf(record: ConversationRecord): Promise<State> {
-    if (!record.damaged) return JSON.parse(record.state)
+    if (!record.damaged) return { ...LATER, ...JSON.parse(record.state) }
     const [parts] = await this.#store.conversationParts([record.no], ['order'])
     const { begun = NOTHING_KNOWN } = JSON.parse(parts?.order ?? '{}') as Partial<Order>
     let state = initialState({ ...begun, last_event_at: record.createdAt })
@@ -96,7 +108,7 @@ export class Journal {
         }
         this.#feed.events(id, plan.records)
         asked.forEach(({ done }, i) => {
-          done(plan.events[i]!)
+          done(plan.outcomes[i]!)
         })
         return
       }
@@ -115,23 +127,24 @@ function decide(view: View, asked: Asked[]) {
   let changes = false
   const parts: Record<string, string> = {}
   const kept: Asked[] = []
-  const events: Event[][] = []
+  const outcomes: Outcome[] = []
   for (const one of asked) {
     try {
       const change = one.command({ record: title === undefined ? record : { ...record, title }, state })
       const placed = place(state, change.drafts ?? [])
-      state = placed.state
+      state = change.also ? { ...placed.state, ...change.also(placed.state) } : placed.state
       title = change.title ?? title
       Object.assign(parts, change.parts)
       updatedAt = Math.max(updatedAt, change.touches ? now() : 0, ...placed.events.filter(isTreeNode).map(madeAt))
-      changes ||= placed.events.length > 0 || change.title !== undefined || !!change.parts || !!change.touches
+      changes ||=
+        placed.events.length > 0 || change.title !== undefined || !!change.parts || !!change.touches || !!change.also
       kept.push(one)
-      events.push(placed.events)
+      outcomes.push({ events: placed.events, state })
     } catch (error) {
       one.refused(error)
     }
   }
-  const encoded = events.flat().map(encode)
+  const encoded = outcomes.flatMap(({ events }) => events.map(encode))
   const records: EventRecord[] = encoded.map(({ text, ...event }, i) => ({ ...event, seq: record.head + 1 + i }))
   const append = {
     no: record.no,
@@ -144,7 +157,7 @@ function decide(view: View, asked: Asked[]) {
     ...(title !== undefined && { title }),
     parts,
   }
-  return { asked: kept, events, records, append, changes }
+  return { asked: kept, outcomes, records, append, changes }
 }
 
 const madeAt = (event: Event): Micros => parseTime(event.timestamp) ?? 0

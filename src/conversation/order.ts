@@ -21,13 +21,25 @@ export interface Order {
   secrets: Record<string, SecretSource>
   client_tools: ClientToolSpec[]
   hook_config: StartConversationRequest['hook_config']
+  /** Where its log was copied from; all of it when there is no event. */
+  forked_from?: { conversation: string; event: string | null }
   /** What the state began with, should it ever have to be folded again. */
   begun: Pick<State, 'confirmation_policy' | 'security_analyzer' | 'tags'>
   /** What the agent's work will need to know; nothing shows it. */
   options: Pick<
     StartConversationRequest,
-    'worktree' | 'agent_definitions' | 'plugins' | 'agent_launch_additions' | 'autotitle' | 'title_llm_profile'
-  >
+    | 'worktree'
+    | 'agent_definitions'
+    | 'plugins'
+    | 'agent_launch_additions'
+    | 'autotitle'
+    | 'title_llm_profile'
+    | 'egress'
+    | 'max_budget_per_task'
+  > & {
+    /** Whose sub-agent it is: they share what may be spent. */
+    subagent_of?: string
+  }
 }
 
 export type Skills = Skill[]
@@ -69,6 +81,8 @@ export function makeOrder(
       agent_launch_additions: request.agent_launch_additions,
       autotitle: request.autotitle,
       title_llm_profile: request.title_llm_profile,
+      egress: request.egress,
+      max_budget_per_task: request.max_budget_per_task,
     },
   }
   return { order, skills: vault.sealAll(z.array(Skill), context?.skills ?? []) }
@@ -80,7 +94,7 @@ const KEY_HEADER = /^x-session-api-key$/i
  * A look-up on this server is resolved in-process later. The key that came with it is checked here, once, and not kept:
  * without a right one, the order would read a stored secret that its sender may not read.
  */
-function ownLookup(name: string, source: SecretSource, isKey: KeyCheck): SecretSource {
+export function ownLookup(name: string, source: SecretSource, isKey: KeyCheck): SecretSource {
   if (source.kind !== 'LookupSecret' || !source.url.startsWith('/')) return source
   const key = Object.entries(source.headers).find(([header]) => KEY_HEADER.test(header))?.[1]
   if (!isKey(key)) throw fault('invalid_request', `The secret ${name} is looked up on this server without its key`)

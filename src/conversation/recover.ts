@@ -1,9 +1,13 @@
 import type { Store } from '../store/store.ts'
+import type { Order } from './order.ts'
 import type { Runner } from './runner.ts'
 
 const PAGE = 100
 
-/** After a crash: runs that were going are taken up again. What waits for an answer goes on waiting. */
+/**
+ * After a crash: runs that were going are taken up again. What waits for an answer goes on waiting. Sub-agents rest, for nobody waits for
+ * them any more: whoever sent them is told, and may go on with them.
+ */
 export async function recover(store: Store, runner: Runner): Promise<void> {
   let from: string | undefined
   do {
@@ -14,7 +18,12 @@ export async function recover(store: Store, runner: Runner): Promise<void> {
       status: 'running',
       ...(from && { from }),
     })
-    for (const { id } of items) runner.wake(id)
+    for (const { id, no } of items) {
+      const [parts] = await store.conversationParts([no], ['order'])
+      const order: Order | undefined = parts?.order && JSON.parse(parts.order)
+      if (order?.options.subagent_of) await runner.interrupt(id)
+      else await runner.wake(id)
+    }
     from = next
   } while (from)
 }

@@ -1,15 +1,18 @@
+import { statusUpdate } from '../api/draft.ts'
 import { Fault, fault } from '../api/errors.ts'
 import type { Event } from '../api/events.ts'
 import type { Log } from '../lib/log.ts'
-import { statusUpdate } from './draft.ts'
+import * as commands from './conversation.ts'
 import type { Feed } from './feed.ts'
 import type { Journal } from './journal.ts'
+import type { State } from './state.ts'
 
 /**
- * Works on a conversation until it comes to rest, and leaves it with another status than `running`.
- * Contract: appends through the journal only, and heeds the signal.
+ * Works on a conversation whose status is `running` until it comes to rest.
+ * Contract: appends through the journal only, ends soon once the status is another one, and at once when the signal is aborted, whatever
+ * it has under way.
  */
-export type Work = (id: string, journal: Journal, signal: AbortSignal) => Promise<void>
+export type Work = (id: string, signal: AbortSignal) => Promise<void>
 
 export interface RunnerParts {
   journal: Journal
@@ -25,7 +28,10 @@ interface Run {
   interrupt: AbortController
 }
 
-/** One run a conversation. */
+/** How long an interrupt waits for the run to be gone. It is over for everybody else in any case. */
+const INTERRUPT_MS = 400
+
+/** One run a conversation: wake, join, interrupt, settle. */
 export class Runner {
   readonly #parts: RunnerParts
   readonly #running = new Map<string, Run>()
@@ -35,18 +41,51 @@ export class Runner {
     this.#parts = parts
   }
 
-  /** Starts a run. Refused while one is going. */
+  /** An explicit wish for a run. Refused while one is going. */
   async start(id: string): Promise<void> {
-    if (!(await this.#parts.journal.view(id))) throw fault('conversation_not_found', id)
-    if (this.#running.has(id)) throw fault('conversation_running')
-    this.#begin(id)
+    await this.#wish(id, state => {
+      if (state.execution_status === 'running' && this.#running.has(id)) throw fault('conversation_running')
+      return commands.run(state)
+    })
   }
 
-  /** Starts a run, or has the one that is going look again before it ends. */
-  wake(id: string): void {
+  /** Starts a run, or has the one that is going look again before it ends. What waits for an answer is left waiting. */
+  async wake(id: string): Promise<void> {
+    await this.#wish(id, commands.wake)
+  }
+
+  /** Answers what waits, and goes on when all is answered. */
+  async answer(id: string, answer: commands.Answer): Promise<void> {
+    await this.#wish(id, state => commands.answer(state, answer))
+  }
+
+  /** Once this resolves nothing new begins. What is executing goes on to its end. */
+  async pause(id: string): Promise<void> {
+    await this.#parts.journal.transact(id, ({ state }) => commands.pause(state))
     const run = this.#running.get(id)
-    if (run) run.again = true
-    else this.#begin(id)
+    if (run) run.again = false
+    await this.#tellState(id)
+  }
+
+  /** Aborts what is executing. Its result, and the state, are on record when this resolves. */
+  async interrupt(id: string): Promise<void> {
+    const run = this.#running.get(id)
+    await this.#parts.journal.transact(id, ({ state }) => commands.interrupt(state))
+    if (run) {
+      run.again = false
+      run.interrupt.abort(new DOMException('The run was interrupted', 'AbortError'))
+      await Promise.race([run.done, new Promise(resolve => setTimeout(resolve, INTERRUPT_MS).unref())])
+    }
+    if (!run || this.#running.get(id) === run) await this.#tellState(id)
+  }
+
+  /** Ends a run whose conversation goes away. */
+  async abandon(id: string): Promise<void> {
+    const run = this.#running.get(id)
+    if (!run) return
+    run.again = false
+    run.interrupt.abort(new DOMException('The conversation is deleted', 'AbortError'))
+    await run.done
   }
 
   /** The conversations that are being worked on. */
@@ -58,14 +97,29 @@ export class Runner {
   async rest(id: string, patience: number): Promise<void> {
     const run = this.#running.get(id)
     if (!run) return
-    const impatience = setTimeout(() => run.interrupt.abort(), patience)
+    await this.pause(id)
+    const impatience = setTimeout(() => void this.interrupt(id).catch(() => undefined), patience)
     await run.done
     clearTimeout(impatience)
   }
 
+  /** Ends what is going without a word in the log: the next start takes it up again. */
   async close(): Promise<void> {
-    this.#stop.abort()
+    this.#stop.abort(new DOMException('The server stops', 'AbortError'))
     await Promise.all(this.#running.values().map(({ done }) => done))
+  }
+
+  async #wish(id: string, command: (state: State) => commands.Wish): Promise<void> {
+    let runs = false
+    await this.#parts.journal.transact(id, ({ state }) => {
+      const wish = command(state)
+      runs = wish.runs
+      return wish
+    })
+    if (!runs || this.#stop.signal.aborted) return
+    const run = this.#running.get(id)
+    if (run) run.again = true
+    else this.#begin(id)
   }
 
   #begin(id: string): void {
@@ -75,38 +129,48 @@ export class Runner {
   }
 
   async #carryOut(id: string, run: Run): Promise<void> {
-    const { journal, work, feed, snapshot, log } = this.#parts
+    const { work, journal, log } = this.#parts
     const signal = AbortSignal.any([this.#stop.signal, run.interrupt.signal])
     try {
       do {
         run.again = false
-        await journal.transact(id, () => ({ drafts: [statusUpdate('running')] }))
-        await work(id, journal, signal)
+        await work(id, signal)
       } while (run.again && !signal.aborted)
     } catch (error) {
       const deleted = error instanceof Fault && error.code === 'conversation_not_found'
-      if (!deleted) log.error('run', { conversation: id, error: String(error) })
+      if (!deleted && !signal.aborted) {
+        log.error('run', { conversation: id, error: error instanceof Error ? error.stack : String(error) })
+        await journal.transact(id, ({ state }) => crashed(state, error)).catch(() => undefined)
+      }
     } finally {
       this.#running.delete(id)
     }
+    await this.#tellState(id)
+    // A wish that came after the last look, while the run was ending.
+    if (run.again && !this.#stop.signal.aborted && !this.#running.has(id)) await this.wake(id).catch(() => undefined)
+  }
+
+  async #tellState(id: string): Promise<void> {
+    const { feed, snapshot } = this.#parts
     if (!feed.isHeard(id)) return
     const state = await snapshot(id).catch(() => undefined)
     if (state) feed.passing(id, state)
   }
 }
 
-/** The run of a server that has no agent yet: it says what is missing, and the conversation stays usable. */
-export const noAgent: Work = async (id, journal) => {
-  await journal.transact(id, () => ({
-    drafts: [
-      statusUpdate('error'),
-      {
-        kind: 'ConversationErrorEvent',
-        source: 'environment',
-        code: 'AgentNotAvailable',
-        detail: 'This version of Gantry keeps conversations but cannot run agents yet. Nothing you sent is lost.',
-        classification: { kind: 'config', retryable: false, user_action: 'none' },
-      },
-    ],
-  }))
-}
+/** Our own failure. The conversation stays usable. */
+const crashed = (state: State, error: unknown) =>
+  state.execution_status !== 'running'
+    ? {}
+    : {
+        drafts: [
+          statusUpdate('error' as const),
+          {
+            kind: 'ConversationErrorEvent' as const,
+            source: 'environment' as const,
+            code: error instanceof Fault ? error.code : 'InternalError',
+            detail: error instanceof Error ? error.message : String(error),
+            classification: { kind: 'internal' as const, retryable: true, user_action: 'retry' as const },
+          },
+        ],
+      }

@@ -28,7 +28,7 @@ export interface Attempt extends Credentials {
 export type Standing = 'key' | 'local' | 'sandbox' | 'workspace' | 'free'
 
 export class Auth {
-  readonly mode: Mode
+  #mode: Mode
   readonly #keys: readonly Buffer[]
   readonly #session: string
   readonly #workspaceKey: Buffer
@@ -41,11 +41,20 @@ export class Auth {
     mode: Mode,
     sandboxOf: (key: string) => string | undefined = () => undefined,
   ) {
-    this.mode = mode
+    this.#mode = mode
     this.#sandboxOf = sandboxOf
     this.#keys = keys.map(digest)
     this.#session = createHmac('sha256', keys[0]).update('session cookie').digest('base64url')
     this.#workspaceKey = createHmac('sha256', keys[0]).update('workspace cookie').digest()
+  }
+
+  get mode(): Mode {
+    return this.#mode
+  }
+
+  /** From now on a caller from this machine may omit the key. Only for a server that is out of everybody else's reach. */
+  trustLoopback(): void {
+    this.#mode = 'local'
   }
 
   /** Undefined: 401. A wrong key is refused even where none is needed. */
@@ -58,7 +67,7 @@ export class Auth {
     if (!own) return undefined
     if (attempt.cookie !== undefined && same(attempt.cookie, this.#session)) return 'key'
     const keyless = access === 'caller' || access === 'workspace' || (access === 'expose' && !exposes)
-    return keyless && this.mode === 'local' && attempt.loopback ? 'local' : undefined
+    return keyless && this.#mode === 'local' && attempt.loopback ? 'local' : undefined
   }
 
   /** The sandbox that what a caller brought is the key of, or the cookie by which they got in. */

@@ -32,6 +32,8 @@ export interface Edge {
   log: Log
   metrics: Metrics
   hasSandbox(id: string): boolean
+  /** When it is known who may do what. Until then only routes that are `early` are answered. */
+  opened: Promise<void>
   /** True once the server is on its way out: new work is refused. */
   draining(): boolean
 }
@@ -150,6 +152,7 @@ export class HttpServer {
       if (this.#edge.draining()) throw fault('shutting_down')
       if (this.#inFlight > REQUESTS_IN_FLIGHT) throw fault('overloaded')
     }
+    if (!spec.early || sandbox !== undefined) await this.#edge.opened
     const standing = this.#admit(incoming, spec, verdict)
     const scope = this.#scope(incoming, spec, sandbox, standing)
     const input = await readInput(incoming, spec, match.params, search)

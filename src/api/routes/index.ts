@@ -1,4 +1,5 @@
 import { bashRoutes } from './bash.ts'
+import { controlRoutes } from './control.ts'
 import { conversationRoutes } from './conversations.ts'
 import { eventRoutes } from './events.ts'
 import { fileRoutes } from './files.ts'
@@ -13,6 +14,7 @@ import { workspacesRoutes } from './workspaces.ts'
 export const routes = {
   ...serverRoutes,
   ...conversationRoutes,
+  ...controlRoutes,
   ...eventRoutes,
   ...settingsRoutes,
   ...bashRoutes,

@@ -21,6 +21,7 @@ export const serverRoutes = {
     tag,
     summary: 'Whether the process answers',
     access: 'free',
+    early: true,
     responses: { 200: HealthStatus },
   }),
   health: route({
@@ -29,6 +30,7 @@ export const serverRoutes = {
     tag,
     summary: 'Whether the process answers',
     access: 'free',
+    early: true,
     responses: { 200: HealthStatus },
   }),
   ready: route({

@@ -1,4 +1,6 @@
+import { fault } from '../../api/errors.ts'
 import type { conversationRoutes } from '../../api/routes/conversations.ts'
+import type { Control } from '../../conversation/control.ts'
 import type { Conversations } from '../../conversation/conversations.ts'
 import type { Auth } from '../auth.ts'
 import { Reply } from '../reply.ts'
@@ -6,9 +8,11 @@ import type { Handlers } from '../server.ts'
 
 export const conversationHandlers = (
   conversations: Conversations,
+  control: Control,
   auth: Auth,
 ): Handlers<typeof conversationRoutes> => ({
   startConversation: async ({ body, query }, call) => {
+    if (body.egress && call.standing !== 'key') throw fault('unauthorized')
     const isKey = (candidate: string | undefined) =>
       call.standing === 'key' || (candidate !== undefined && auth.isKey(candidate))
     const { info, created } = await conversations.start(body, isKey, query.include_skills, call.scope)
@@ -35,6 +39,7 @@ export const conversationHandlers = (
   updateConversation: async ({ params, body }, { scope }) => {
     await conversations.record(params.conversation_id, scope)
     await conversations.describe(params.conversation_id, body)
+    if (body.max_budget_per_task != null) await control.setBudget(params.conversation_id, body.max_budget_per_task)
     return { success: true }
   },
   deleteConversation: async ({ params }, { scope }) => {
@@ -44,7 +49,7 @@ export const conversationHandlers = (
   },
   runConversation: async ({ params }, { scope }) => {
     await conversations.record(params.conversation_id, scope)
-    await conversations.run(params.conversation_id)
+    await control.run(params.conversation_id)
     return { success: true }
   },
 })

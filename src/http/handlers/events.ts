@@ -2,6 +2,7 @@ import { fault } from '../../api/errors.ts'
 import { Event } from '../../api/events.ts'
 import { withNulls } from '../../api/nulls.ts'
 import type { eventRoutes } from '../../api/routes/events.ts'
+import type { Control } from '../../conversation/control.ts'
 import type { Conversations } from '../../conversation/conversations.ts'
 import type { Events } from '../../conversation/events.ts'
 import { Plain } from '../reply.ts'
@@ -13,6 +14,7 @@ const complete = (event: Event): Event => withNulls(Event, event) as Event
 
 export const eventHandlers = (
   conversations: Conversations,
+  control: Control,
   events: Events,
   streams: Streams,
 ): Handlers<typeof eventRoutes> => ({
@@ -47,9 +49,9 @@ export const eventHandlers = (
     await conversations.send(params.conversation_id, body)
     return { success: true }
   },
-  respondToConfirmation: async ({ params }, { scope }) => {
-    // No action can be pending before agents act; an answer with nothing pending changes nothing.
+  respondToConfirmation: async ({ params, body }, { scope }) => {
     await conversations.record(params.conversation_id, scope)
+    await control.answer(params.conversation_id, body)
     return { success: true }
   },
 })

@@ -15,7 +15,7 @@ export interface ServerParts {
   store: Store
   metrics: Metrics
   web: WebFiles
-  info(): ServerInfo
+  info(): Promise<ServerInfo>
   /** The OpenAPI document, as JSON. */
   openapi(): string
 }

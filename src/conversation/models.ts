@@ -1,0 +1,64 @@
+import type { Entry } from '../agent/book.ts'
+import { metered, sums } from '../agent/metrics.ts'
+import type { Delta, Model, ModelRequest, OpenModel, Reply } from '../agent/model.ts'
+import { type Patience, patiently } from '../agent/retry.ts'
+import { stateUpdate } from '../api/draft.ts'
+import { LLM, type Metrics } from '../api/llm.ts'
+import { openAll, type Vault } from '../policy/secrets.ts'
+
+/** How many models stay open. One costs little, but orders may name ever new ones. */
+const OPEN = 100
+
+/** A model that was ordered, open. */
+export interface Opened {
+  llm: LLM
+  model: Model
+  ask(
+    request: ModelRequest,
+    signal: AbortSignal,
+    around?: { listen?(delta: Delta): void; onWait?: Patience['onWait'] },
+  ): Promise<Reply>
+  /** What an answer adds to the metrics. */
+  meter(reply: Reply, metrics: Readonly<Record<string, Metrics>>, budget: number | null): Entry
+}
+
+/** Opens models by their order, its secrets sealed until here, and keeps them open. */
+export class Models {
+  readonly #open: OpenModel
+  readonly #vault: Vault
+  readonly #opened = new Map<string, Promise<Opened>>()
+
+  constructor(open: OpenModel, vault: Vault) {
+    this.#open = open
+    this.#vault = vault
+  }
+
+  of(sealed: LLM): Promise<Opened> {
+    const key = JSON.stringify(sealed)
+    const known = this.#opened.get(key)
+    if (known) return known
+    if (this.#opened.size >= OPEN) this.#opened.delete(this.#opened.keys().next().value!)
+    const opening = this.#openOne(sealed)
+    this.#opened.set(key, opening)
+    opening.catch(() => this.#opened.delete(key))
+    return opening
+  }
+
+  async #openOne(sealed: LLM): Promise<Opened> {
+    const llm = openAll(this.#vault, LLM, sealed)
+    const model = await this.#open(llm)
+    return {
+      llm: sealed,
+      model,
+      ask: (request, signal, { listen = () => undefined, onWait } = {}) =>
+        patiently(() => model.ask(request, listen, signal), { llm, signal, ...(onWait && { onWait }) }),
+      meter: (reply, metrics, budget) => {
+        const { name, contextWindow } = model
+        const called = { model: name, contextWindow, reply, cost: model.cost(reply.usage), at: Date.now() / 1000 }
+        const changed = { [llm.usage_id]: { ...metered(metrics[llm.usage_id], called), max_budget_per_task: budget } }
+        const all = Object.entries({ ...metrics, ...changed }).map(([id, one]) => [id, sums(one)])
+        return { metrics: changed, drafts: [stateUpdate('stats', { usage_to_metrics: Object.fromEntries(all) })] }
+      },
+    }
+  }
+}

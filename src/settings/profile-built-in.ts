@@ -1,0 +1,30 @@
+import { LLM } from '../api/llm.ts'
+
+/**
+ * Pages let nobody write unless a profile with a key is active. So where the settings name no stored profile, one that nobody
+ * stored is listed, and active:
+ * - `demo`, the guide that needs no key, as long as the settings name no model of their own
+ * - `default`, the model of the settings, once they do
+ * A stored profile of the same name hides it.
+ */
+export const DEMO = 'demo'
+export const DEFAULT = 'default'
+
+/** Built in, and free. */
+export const DEMO_MODEL = 'demo/guide'
+
+export const demoLlm = (): LLM => LLM.parse({ model: DEMO_MODEL })
+
+export const needsNoKey = (model: string): boolean => model === DEMO_MODEL
+
+export const hasKey = ({ model, api_key }: LLM): boolean => !!api_key || needsNoKey(model)
+
+/** Whether the settings name a model, or know how to reach the one they would take. */
+export const isChosen = ({ model, api_key, base_url }: LLM): boolean =>
+  !needsNoKey(model) && (model !== LLM.parse({}).model || !!api_key || !!base_url)
+
+/** Of what is there without being stored, what goes by this name. */
+export function builtIn(name: string, ofSettings: LLM): LLM | undefined {
+  if (name === DEMO) return demoLlm()
+  return name === DEFAULT && isChosen(ofSettings) ? ofSettings : undefined
+}
