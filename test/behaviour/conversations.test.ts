@@ -12,6 +12,19 @@ after(() => server[Symbol.asyncDispose]())
 
 const status = (expected: number) => (error: unknown) => error instanceof ClientError && error.status === expected
 
+/** The log in a word or two an event. What was used is left out, for where it stands is open. */
+async function notation(conversation_id: string): Promise<string[]> {
+  const { items } = await server.client.searchEvents({ params: { conversation_id } })
+  return items.flatMap(event => {
+    if (event.kind !== 'ConversationStateUpdateEvent') return [`${event.kind} ${event.source}`]
+    if (event.key === 'stats') return []
+    return [event.key === 'execution_status' ? String(event.value) : event.key]
+  })
+}
+
+/** How a log begins that begins with a message. */
+const BEGUN = ['SystemPromptEvent agent', 'MessageEvent user', 'last_user_message_id', 'running']
+
 describe('conversations', () => {
   test('four parallel creations of one id give one 201 and three 200', async () => {
     const conversation_id = newId()
@@ -25,11 +38,8 @@ describe('conversations', () => {
       ),
     )
     assert.deepEqual(answers.map(answer => answer.status).sort(), [200, 200, 200, 201])
-    const { items } = await server.client.searchEvents({
-      params: { conversation_id },
-      query: { kind: 'MessageEvent' },
-    })
-    assert.equal(items.length, 1)
+    await server.atRest(conversation_id)
+    assert.deepEqual(await notation(conversation_id), [...BEGUN, 'MessageEvent agent', 'finished'])
   })
 
   test('an id may be given dashed or as 32 hex digits, and is answered dashed', async () => {
@@ -53,6 +63,20 @@ describe('conversations', () => {
     await assert.rejects(client.sendMessage({ params, body: aMessage('x') }), status(404))
     await assert.rejects(client.respondToConfirmation({ params, body: { accept: true } }), status(404))
     await assert.rejects(client.streamEvents({ params }), status(404))
+    await assert.rejects(client.pauseConversation({ params }), status(404))
+    await assert.rejects(client.interruptConversation({ params }), status(404))
+    await assert.rejects(
+      client.setConfirmationPolicy({ params, body: { policy: { kind: 'NeverConfirm' } } }),
+      status(404),
+    )
+    await assert.rejects(client.setSecurityAnalyzer({ params, body: { security_analyzer: null } }), status(404))
+    await assert.rejects(client.updateConversationSecrets({ params, body: { secrets: { A: 'x' } } }), status(404))
+    await assert.rejects(client.switchLlm({ params, body: { llm: { model: 'demo/guide' } } }), status(404))
+    await assert.rejects(client.askAgent({ params, body: { question: 'x' } }), status(404))
+    await assert.rejects(client.condenseConversation({ params }), status(404))
+    await assert.rejects(client.forkConversation({ params, body: {} }), status(404))
+    await assert.rejects(client.navigateConversation({ params, body: { event_id: null } }), status(404))
+    await assert.rejects(client.agentFinalResponse({ params }), status(404))
   })
 
   test('a batch keeps the order of its ids and says null for the unknown', async () => {
@@ -93,23 +117,58 @@ describe('conversations', () => {
     assert.equal(await server.client.countEvents({ params }), 0)
   })
 
-  test('a run says what is missing, and the conversation stays usable', async () => {
+  test('a run ends with what the agent said, and the conversation stays usable', async () => {
     const { id } = await server.client.startConversation({ body: anOrder({ initial_message: aMessage('go') }) })
     const params = { conversation_id: id }
-    const settled = async () => {
-      for (;;) {
-        const info = await server.client.getConversation({ params })
-        if (info.execution_status === 'error') return info
-      }
-    }
-    await settled()
-    const { items } = await server.client.searchEvents({ params })
-    assert.deepEqual(
-      items.map(event => (event.kind === 'ConversationStateUpdateEvent' ? `${event.key}` : event.kind)),
-      ['MessageEvent', 'last_user_message_id', 'execution_status', 'execution_status', 'ConversationErrorEvent'],
-    )
-    await server.client.sendMessage({ params, body: aMessage('again') })
-    assert.equal((await settled()).execution_status, 'error')
+    assert.equal((await server.atRest(id)).execution_status, 'finished')
+    assert.deepEqual(await notation(id), [...BEGUN, 'MessageEvent agent', 'finished'])
+    await server.client.sendMessage({ params, body: aMessage('not yet') })
+    assert.equal((await server.atRest(id)).execution_status, 'idle')
+    await server.client.sendMessage({ params, body: aMessage('again', true) })
+    assert.equal((await server.atRest(id)).execution_status, 'finished')
+    const message = ['MessageEvent user', 'last_user_message_id']
+    assert.deepEqual((await notation(id)).slice(6), [
+      'idle',
+      ...message,
+      ...message,
+      'running',
+      'MessageEvent agent',
+      'finished',
+    ])
+  })
+
+  test('a run without a model that answers says what is missing, and the conversation stays usable', async () => {
+    const llm = { model: 'openai/any', base_url: 'http://127.0.0.1:65535/v1', api_key: 'k', num_retries: 0 }
+    const order = anOrder({ agent: { kind: 'Agent', llm }, initial_message: aMessage('go') })
+    const { id } = await server.client.startConversation({ body: order })
+    const params = { conversation_id: id }
+    assert.equal((await server.atRest(id)).execution_status, 'error')
+    assert.deepEqual(await notation(id), [...BEGUN, 'error', 'ConversationErrorEvent environment'])
+    const { items } = await server.client.searchEvents({ params, query: { kind: 'ConversationErrorEvent' } })
+    assert.match((items[0] as { detail: string }).detail, /127\.0\.0\.1:65535/)
+    await server.client.switchLlm({ params, body: { llm: { model: 'demo/guide' } } })
+    await server.client.runConversation({ params })
+    assert.equal((await server.atRest(id)).execution_status, 'finished')
+    assert.deepEqual((await notation(id)).slice(6), ['agent', 'running', 'MessageEvent agent', 'finished'])
+  })
+
+  test('what nobody here can do is refused by name, and nothing is begun', async () => {
+    const before = await server.client.countConversations()
+    const agent = anOrder().agent
+    const refused: [name: RegExp, order: object][] = [
+      [/no_such_tool/, { agent: { ...agent, tools: [{ name: 'no_such_tool' }] } }],
+      [/NoSuchTool/, { agent: { ...agent, include_default_tools: ['NoSuchTool'] } }],
+      [/ACPAgent/, { agent: { kind: 'ACPAgent', acp_command: ['x'] } }],
+      [/APIBasedCritic/, { agent: { ...agent, critic: { kind: 'APIBasedCritic', api_key: 'k' } } }],
+      [/GraySwanAnalyzer/, { security_analyzer: { kind: 'GraySwanAnalyzer' } }],
+    ]
+    for (const [name, order] of refused)
+      await assert.rejects(
+        server.client.startConversation({ body: anOrder(order) }),
+        error => status(422)(error) && name.test((error as ClientError).message),
+        String(name),
+      )
+    assert.equal(await server.client.countConversations(), before)
   })
 
   test('a parent must exist, be another, and share the working directory', async () => {

@@ -107,6 +107,9 @@ function neverSays(sources: Pick<Source, 'path' | 'text'>[], forbidden: RegExp):
 const from = (...folders: string[]) => src.filter(source => isIn(...folders)(source.path))
 const except = (...paths: string[]) => src.filter(source => !isIn(...paths)(source.path))
 
+/** Where implementations are picked: of everything, of what sandboxes are made with, and of what agents think with. */
+const WIRING = ['app.ts', 'hands.ts', 'brain.ts']
+
 /** By port, the files that implement it. They may import each other. */
 const adapters: { of: string; has: (path: string | undefined) => boolean }[] = [
   { of: 'store', has: path => isIn('store')(path) && !isIn('store/store.ts', 'store/ownership.ts')(path) },
@@ -127,8 +130,8 @@ describe('the direction of imports', () => {
   test('nothing but app.ts and http itself imports http', () => {
     neverImports(except('app.ts', 'http'), ({ target }) => isIn('http')(target))
   })
-  test('nothing but main.ts imports app.ts, and nothing but launch.ts imports main.ts', () => {
-    neverImports(except('main.ts'), ({ target }) => isIn('app.ts')(target))
+  test('nothing but main.ts imports the wiring, and nothing but launch.ts imports main.ts', () => {
+    neverImports(except('main.ts', 'app.ts'), ({ target }) => isIn(...WIRING)(target))
     neverImports(except('launch.ts'), ({ target }) => isIn('main.ts')(target))
   })
   test('policy and agent do not import each other', () => {
@@ -136,8 +139,8 @@ describe('the direction of imports', () => {
     neverImports(from('agent'), ({ target }) => isIn('policy')(target))
   })
   for (const adapter of adapters) {
-    test(`nothing but app.ts imports an adapter of the ${adapter.of} port`, () => {
-      neverImports(except('app.ts'), ({ target }, importer) => adapter.has(target) && !adapter.has(importer))
+    test(`nothing but the wiring imports an adapter of the ${adapter.of} port`, () => {
+      neverImports(except(...WIRING), ({ target }, importer) => adapter.has(target) && !adapter.has(importer))
     })
   }
   test('web imports nothing of ours but web, api and lib, and nothing of Node', () => {

@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { Event } from '../../src/api/events.ts'
-import { type Draft, place } from '../../src/conversation/draft.ts'
+import { Event, type MessageEvent } from '../../src/api/events.ts'
+import type { Draft } from '../../src/api/draft.ts'
+import { place } from '../../src/conversation/draft.ts'
 import { initialState, isTreeNode } from '../../src/conversation/state.ts'
 import { newId } from '../../src/lib/id.ts'
 import { parseTime } from '../../src/lib/time.ts'
@@ -212,8 +213,10 @@ async function eventsOf({ client }: TestServer, conversation_id: string, sort_or
   return events
 }
 
+const isSent = (event: Event): event is MessageEvent => event.kind === 'MessageEvent' && event.source === 'user'
+
 const textIn = (event: Event): string | undefined =>
-  event.kind === 'MessageEvent' && event.llm_message.content[0]?.type === 'text'
+  isSent(event) && event.llm_message.content[0]?.type === 'text'
     ? event.llm_message.content[0].text
     : undefined
 
@@ -292,7 +295,7 @@ async function verify(server: TestServer, hammer: Hammer, conversation: Known): 
       if (event.key === 'last_user_message_id') folded.message = event.value as string
       if (event.key === 'tags') folded.tags = event.value as object
     }
-    if (event.kind === 'MessageEvent') {
+    if (isSent(event)) {
       const next = events[i + 1]
       assert.ok(next?.kind === 'ConversationStateUpdateEvent' && next.value === event.id, 'half a message is there')
     }
@@ -301,6 +304,10 @@ async function verify(server: TestServer, hammer: Hammer, conversation: Known): 
     { status: info.execution_status, leaf: info.leaf_event_id, message: info.last_user_message_id, tags: info.tags },
     folded,
   )
+  const [first, ...others] = events.filter(isTreeNode)
+  if (first) assert.equal(first.kind, 'SystemPromptEvent', 'a message is there without the prompt before it')
+  assert.ok(others.every(({ kind }) => kind === 'MessageEvent'))
+  assert.notEqual(info.execution_status, 'error')
   const tick = ++hammer.tick
   settle(
     'message',

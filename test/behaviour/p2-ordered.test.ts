@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts'
 const CONVERSATIONS = 4
 const READERS = count({ sample: 50, deep: 200 })
 const CUTS_EACH = count({ sample: 8, deep: 100 })
-/** Over all conversations. Each is two events, and those sent with `run` up to three more. */
+/** Over all conversations. Each is two events, and those sent with `run` are worked on, which is some more. */
 const MESSAGES = count({ sample: 160, deep: 2000 })
 /** What a reader that hears nothing new waits before its next cut, at most: it is live by then, usually. */
 const PATIENCE_MS = 60
@@ -314,11 +314,6 @@ async function readLog(server: TestServer, id: string): Promise<string[]> {
   return log
 }
 
-const isSettled = async (server: TestServer, id: string): Promise<boolean> => {
-  const { execution_status } = await server.client.getConversation({ params: { conversation_id: id } })
-  return execution_status !== 'running'
-}
-
 function assertSame(seen: readonly string[], log: readonly string[], who: string): void {
   const at = log.findIndex((text, i) => seen[i] !== text)
   if (at >= 0) assert.equal(seen[at], log[at], `${who}: event ${at} of ${log.length}`)
@@ -350,7 +345,7 @@ test('P2 every reader, cut and resumed at random, sees each event once, in order
     ...readers.map(reader => reader.beCutOften(CUTS_EACH)),
     ...writers.map(writer => write(server, writer, seed(), progress)),
   ])
-  for (const id of ids) await until('the runs are over', () => isSettled(server, id))
+  for (const id of ids) await server.atRest(id)
 
   // Now all are live at once, and one more message shows that nothing else was on its way.
   const lengths = new Map<string, number>()

@@ -103,7 +103,10 @@ describe('P6: every route, in both modes, for every credential from everywhere',
     for (const [name, { method, path, access, headers }] of table) {
       const stores = path.startsWith('/api/settings') && method !== 'GET'
       const needed = path.startsWith('/api/v1/sandboxes/') ? 'sandbox' : 'key'
-      if (stores || path.includes('/secrets') || path === '/metrics') assert.equal(access, needed, name)
+      // A conversation is given secrets by whoever may start it with them. It tells none.
+      const gives = method === 'POST' && path === '/api/conversations/{conversation_id}/secrets'
+      const tells = path.includes('/secrets') && !gives
+      if (stores || tells || path === '/metrics') assert.equal(access, needed, name)
       if (headers && 'x-expose-secrets' in headers.shape) assert.match(access, /^(expose|key)$/, name)
     }
   })
@@ -157,12 +160,22 @@ describe('P6: a refusal changes nothing', () => {
     const { client, url, key } = server
     const { id } = await client.startConversation({ body: anOrder({ initial_message: aMessage('before') }) })
     await client.updateConversation({ params: { conversation_id: id }, body: { title: 'before' } })
+    await server.atRest(id)
+    const [first] = (await client.searchEvents({ params: { conversation_id: id } })).items
     await client.putSecret({ body: { name: 'BEFORE', value: 'before' } })
     const conversation = `/api/conversations/${id}`
     const changes: [method: string, path: string, body?: object][] = [
       ['POST', '/api/conversations', anOrder()],
       ['PATCH', conversation, { title: 'after' }],
       ['POST', `${conversation}/events`, aMessage('after')],
+      ['POST', `${conversation}/secrets`, { secrets: { AFTER: 'after' } }],
+      ['POST', `${conversation}/switch_llm`, { llm: { model: 'demo/guide', temperature: 0.5 } }],
+      ['POST', `${conversation}/confirmation_policy`, { policy: { kind: 'AlwaysConfirm' } }],
+      ['POST', `${conversation}/security_analyzer`, { security_analyzer: { kind: 'PatternSecurityAnalyzer' } }],
+      ['POST', `${conversation}/fork`, { title: 'after' }],
+      ['POST', `${conversation}/ask_agent`, { question: 'after' }],
+      ['POST', `${conversation}/navigate`, { event_id: first!.id }],
+      ['POST', `${conversation}/pause`],
       ['POST', '/api/settings', { language: 'after' }],
       ['PATCH', '/api/settings', { agent_settings_diff: { llm: { model: 'after' } } }],
       ['POST', '/api/settings/mcp/after', { url: 'http://after.example' }],
@@ -208,6 +221,7 @@ async function edgeOfSpies(mode: Mode) {
     log: makeLog('error', line => assert.fail(line)),
     metrics: new Metrics(),
     hasSandbox: () => false,
+    opened: Promise.resolve(),
     draining: () => false,
   })
   const spies = table.map(([name]) => [

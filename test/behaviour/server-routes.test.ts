@@ -187,6 +187,7 @@ describe('a fault of ours', () => {
         log: makeLog('info', line => lines.push(line)),
         metrics: new Metrics(),
         hasSandbox: () => false,
+        opened: Promise.resolve(),
         draining: () => false,
       })
       http.serve({ health: routes.health }, { health: () => Promise.reject(error) })
