@@ -6,6 +6,8 @@ export interface ContextOptions {
   maxCharacters: number
   /** Whether images may be shown. */
   sees: boolean
+  /** Thoughts from before are left out: they are another model's, sealed for it. A timestamp as events have it. */
+  since?: string | undefined
 }
 
 /**
@@ -21,10 +23,11 @@ export function messagesOf(events: readonly Event[], options: ContextOptions): M
   const messages: Message[] = []
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
+    const isForeign = options.since !== undefined && event.timestamp < options.since
     if (event.kind === 'ActionEvent') {
       const { actions, last } = batchFrom(events, i)
       i = last
-      messages.push(callsOf(actions))
+      messages.push(isForeign ? withoutThoughts(callsOf(actions)) : callsOf(actions))
       for (const { tool_call, tool_name } of actions)
         messages.push({
           role: 'tool',
@@ -33,12 +36,21 @@ export function messagesOf(events: readonly Event[], options: ContextOptions): M
           content: [...(results.get(tool_call.id) ?? text(NO_RESULT))],
           thinking_blocks: [],
         })
-    } else messages.push(...said(event))
+    } else messages.push(...(isForeign ? said(event).map(withoutThoughts) : said(event)))
   }
   return messages.map(message =>
     message.role === 'system' ? message : { ...message, content: fitting(message.content, options) },
   )
 }
+
+const withoutThoughts = ({ role, content, tool_calls, tool_call_id, name }: Message): Message => ({
+  role,
+  content,
+  ...(tool_calls && { tool_calls }),
+  ...(tool_call_id && { tool_call_id }),
+  ...(name && { name }),
+  thinking_blocks: [],
+})
 
 const NO_RESULT = 'There is no result: this call was not run.'
 

@@ -92,13 +92,28 @@ export async function carryOut(
   return standing
 }
 
-/** A result is kept only while its action is open: it may have been given another one meanwhile. */
+/**
+ * A result is kept only while its action is open: it may have been given another one meanwhile. Those that come next are begun with it,
+ * unless the policy has become one that asks for them.
+ */
 function kept(now: Standing, { id }: ActionEvent, result: Result, next: readonly ActionEvent[]): Entry {
   if (!isOpen(now, id)) return {}
-  const { drafts, learnt } = result
-  const begin = now.open.filter(one => one.stand !== 'rejected' && next.some(action => action.id === one.id))
-  const stands = Object.fromEntries(begin.map(one => [one.id, 'begun' as const]))
-  return { drafts, ...(learnt && { learnt }), ...(now.running && begin.length > 0 && { stands }) }
+  const { learnt } = result
+  const drafts = [...unblocked(now, id), ...result.drafts]
+  const begin = next.filter(action => now.open.some(one => one.id === action.id && one.stand !== 'rejected'))
+  const goesOn = now.running && begin.length > 0
+  const asks = goesOn && !now.allows(begin)
+  return {
+    drafts: asks ? [...drafts, statusUpdate('waiting_for_confirmation')] : drafts,
+    ...(learnt && { learnt }),
+    ...(goesOn && !asks && { stands: Object.fromEntries(begin.map(one => [one.id, 'begun' as const])) }),
+  }
+}
+
+/** What was blocked is so no longer, once it has its result. */
+function unblocked({ blocked }: Standing, id: string): Draft[] {
+  const { [id]: own, ...others } = blocked
+  return own === undefined ? [] : [stateUpdate('blocked_actions', others)]
 }
 
 /** Whatever was called beside it is not run. */
@@ -130,8 +145,7 @@ async function resultOf(
   signal: AbortSignal,
 ): Promise<Result> {
   if (rejected) return { ok: false, drafts: [refusal(action, rejected.reason ?? '', 'user')] }
-  if (blocked !== undefined)
-    return { ok: false, drafts: [stateUpdate('blocked_actions', {}), refusal(action, blocked, 'hook')] }
+  if (blocked !== undefined) return { ok: false, drafts: [refusal(action, blocked, 'hook')] }
   signal.throwIfAborted()
   const tool = parts.tools.get(action.tool_name)
   if (!tool) return { ok: false, drafts: [failure(action, `There is no tool '${action.tool_name}' any more.`, AGENT)] }

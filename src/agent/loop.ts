@@ -1,10 +1,10 @@
-import { type Draft, statusUpdate } from '../api/draft.ts'
+import { type Draft, stateUpdate, statusUpdate } from '../api/draft.ts'
 import type { ActionEvent, ErrorClassification } from '../api/events.ts'
 import { newId } from '../lib/id.ts'
 import type { Book, Entry, Standing } from './book.ts'
 import { type Understood, understand } from './calls.ts'
 import { messagesOf } from './context.ts'
-import { AGENT, carryOut, cutShort, type Execute, failure, turns } from './execute.ts'
+import { AGENT, carryOut, cutShort, type Execute, failure, groupsOf, turns } from './execute.ts'
 import { failureKind, ModelError, type ModelRequest, type Reply, type ToolSpec } from './model.ts'
 import { NUDGE, stuckness } from './stuck.ts'
 
@@ -16,6 +16,8 @@ export interface Mind {
   /** Of one message. */
   maxCharacters: number
   sees: boolean
+  /** When this model took over: what others thought before is not for it, and it might refuse it. */
+  since?: string | undefined
   /** What an answer adds to what is kept: its tokens and its cost. */
   meter(reply: Reply, now: Standing): Entry
 }
@@ -26,14 +28,21 @@ export interface LoopParts {
   mind(): Promise<Mind>
   /** Makes what the model is shown shorter, where that is due. `tooLong`: how often the provider said so by now. */
   shorten(tooLong: number, signal: AbortSignal): Promise<unknown>
-  /** What hooks have to say to an action; it comes before it. */
-  before(action: ActionEvent, signal: AbortSignal): Promise<readonly Draft[]>
+  /** What hooks have to say to an action. */
+  before(action: ActionEvent, signal: AbortSignal): Promise<Verdict>
   /** Asked when the agent wants to stop: what keeps it going, with the status, or what is said all the same. */
   atEnd(signal: AbortSignal): Promise<readonly Draft[]>
   /** Why no further model call may be made; undefined while there is money for it. */
   overBudget(now: Standing): Promise<Failure | undefined>
   maxIterations: number
   detectsStuck: boolean
+}
+
+export interface Verdict {
+  /** They come before the action. */
+  drafts: readonly Draft[]
+  /** Why it must not run. */
+  blocked?: string
 }
 
 export interface Failure {
@@ -86,18 +95,17 @@ async function settle({ book, execute }: LoopParts, signal: AbortSignal): Promis
     const wanted = actions.filter((_, i) => open[i]!.stand !== 'rejected')
     if (!standing.allows(wanted)) return { drafts: [statusUpdate('waiting_for_confirmation')] }
     batch = actions
-    return {
-      stands: onlyOf(
-        turns(batch, execute.tools),
-        open.filter(({ stand }) => stand !== 'rejected'),
-      ),
-    }
+    const [first = []] = groupsOf(batch, execute.tools)
+    return { stands: Object.fromEntries(first.filter(one => wanted.includes(one)).map(({ id }) => [id, 'begun'])) }
   })
-  return batch.length > 0 ? carryOut(book, execute, { batch, now, heard: book.lastUserMessage }, signal) : now
+  return batch.length > 0 ? carryOut(book, execute, { batch, now, heard: heardBefore(book, batch) }, signal) : now
 }
 
-const onlyOf = <T>(map: Record<string, T>, wanted: readonly { id: string }[]): Record<string, T> =>
-  Object.fromEntries(wanted.flatMap(({ id }) => (map[id] === undefined ? [] : [[id, map[id]]])))
+/** The newest message that the model had seen when it wanted these; null when the user has said something since. */
+function heardBefore({ branch, lastUserMessage }: Book, batch: readonly ActionEvent[]): string | null {
+  const since = branch.slice(branch.findLastIndex(({ id }) => id === batch.at(-1)?.id))
+  return since.some(({ kind, source }) => kind === 'MessageEvent' && source === 'user') ? null : lastUserMessage
+}
 
 async function reasonToEnd(parts: LoopParts, now: Standing, steps: number): Promise<readonly Draft[] | undefined> {
   if (steps >= parts.maxIterations)
@@ -129,13 +137,13 @@ async function step(parts: LoopParts, signal: AbortSignal): Promise<Standing> {
   if (parts.detectsStuck && stuckness(book.branch) === 'nudge') await book.keep(() => ({ drafts: [corrective(NUDGE)] }))
   const mind = await parts.mind()
   const heard = book.lastUserMessage
-  const reply = await ask(parts, mind, signal)
+  const reply = named(book, await ask(parts, mind, signal))
   const { text, calls } = understand(reply, execute.tools, id => isUsed(book, id))
   if (calls.length === 0) return say(book, mind, reply, text, heard)
 
   const actions = calls.map((call, i) => actionOf(call, reply, i === 0 ? text : undefined))
-  const before: (readonly Draft[])[] = []
-  for (const action of actions) before.push(action.action ? await parts.before(action, signal) : [])
+  const before: Verdict[] = []
+  for (const action of actions) before.push(action.action ? await parts.before(action, signal) : { drafts: [] })
   let batch: ActionEvent[] = []
   const now = await book.keep(standing => {
     const judged = actions.map((action, i) => {
@@ -148,7 +156,12 @@ async function step(parts: LoopParts, signal: AbortSignal): Promise<Standing> {
     return {
       ...metered,
       drafts: [
-        ...judged.flatMap((action, i) => [...before[i]!, action as Draft, ...misunderstood(action, calls[i]!)]),
+        ...judged.flatMap((action, i) => [
+          ...before[i]!.drafts,
+          ...blocking(judged, before, i, standing),
+          action as Draft,
+          ...misunderstood(action, calls[i]!),
+        ]),
         ...(asks ? [statusUpdate('waiting_for_confirmation')] : []),
         ...(metered.drafts ?? []),
       ],
@@ -161,6 +174,27 @@ async function step(parts: LoopParts, signal: AbortSignal): Promise<Standing> {
 /** Some providers count their calls anew in every answer; a result is found by the id of its call. */
 const isUsed = ({ shown }: Book, id: string): boolean =>
   shown.some(event => event.kind === 'ActionEvent' && event.tool_call_id === id)
+
+/** Says that a hook blocked the action at this place, beside those that are blocked by then. */
+function blocking(
+  actions: readonly ActionEvent[],
+  verdicts: readonly Verdict[],
+  place: number,
+  { blocked }: Standing,
+): Draft[] {
+  if (verdicts[place]?.blocked === undefined) return []
+  const own = actions.slice(0, place + 1).flatMap(({ id }, i) => {
+    const reason = verdicts[i]?.blocked
+    return reason === undefined ? [] : [[id, reason]]
+  })
+  return [stateUpdate('blocked_actions', { ...blocked, ...Object.fromEntries(own) })]
+}
+
+/** Nor is the id of an answer always its own; it tells which actions belong together. */
+const named = ({ shown }: Book, reply: Reply): Reply =>
+  shown.some(event => 'llm_response_id' in event && event.llm_response_id === reply.id)
+    ? { ...reply, id: newId() }
+    : reply
 
 const allHeld = (batch: readonly ActionEvent[]) => Object.fromEntries(batch.map(({ id }) => [id, 'held' as const]))
 

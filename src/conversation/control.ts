@@ -5,6 +5,7 @@ import type { Event } from '../api/events.ts'
 import { LLM } from '../api/llm.ts'
 import { SecretSource } from '../api/secrets.ts'
 import { type ConfirmationPolicy, SecurityAnalyzer } from '../api/security.ts'
+import { formatNaive, now } from '../lib/time.ts'
 import { Turns } from '../lib/turns.ts'
 import { unsupportedAnalyzers } from '../policy/risk.ts'
 import { masked, type Vault } from '../policy/secrets.ts'
@@ -77,7 +78,7 @@ export class Control {
   async useLlm(id: string, sealed: LLM): Promise<void> {
     await this.#changeOrder(
       id,
-      order => ({ ...order, agent: { ...order.agent, llm: sealed } }),
+      order => ({ ...order, agent: { ...order.agent, llm: sealed }, thinks_since: formatNaive(now()) }),
       order => ({ drafts: [stateUpdate('agent', masked(AnyAgent, order.agent))] }),
     )
   }

@@ -92,6 +92,8 @@ export function run(state: State): Wish {
     case 'finished':
       return { runs: false }
     case 'waiting_for_confirmation':
+      // What was asked may not have survived on disk.
+      if (asked(state).length === 0) return { drafts: [statusUpdate('running')], runs: true }
       return answer(state, state.meanwhile ? { accept: false, reason: SUPERSEDED, run: true } : { accept: true })
     default:
       return wake(state)

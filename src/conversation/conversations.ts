@@ -255,6 +255,7 @@ const textOf = (content: readonly Content[]): string =>
 /** What nobody could do is said by name, before anything is on record. */
 function refuseWhatCannotBe(request: StartConversationRequest): void {
   const reasons = [
+    ...(request.plugins?.length ? ['plugins cannot be loaded'] : []),
     ...objections(chosenAgent(request)),
     ...(request.hook_config ? unsupportedHooks(request.hook_config) : []),
     ...unsupportedAnalyzers(request.security_analyzer).map(kind => `the security analyzer '${kind}' is not available`),

@@ -21,6 +21,8 @@ export interface Order {
   secrets: Record<string, SecretSource>
   client_tools: ClientToolSpec[]
   hook_config: StartConversationRequest['hook_config']
+  /** When the model was switched last: a timestamp as events have it. */
+  thinks_since?: string
   /** Where its log was copied from; all of it when there is no event. */
   forked_from?: { conversation: string; event: string | null }
   /** What the state began with, should it ever have to be folded again. */

@@ -2,7 +2,7 @@ import { type Plan, plan, summarizer } from '../agent/condense.ts'
 import { messagesOf } from '../agent/context.ts'
 import type { Execute } from '../agent/execute.ts'
 import type { HookResult } from '../agent/hooks/verdict.ts'
-import { Ended, type LoopParts, type Mind, work } from '../agent/loop.ts'
+import { Ended, type LoopParts, type Mind, type Verdict, work } from '../agent/loop.ts'
 import { ModelError, type ModelRequest, type Reply } from '../agent/model.ts'
 import { summaryRequest } from '../agent/summary.ts'
 import type { Tool } from '../agent/tool.ts'
@@ -82,6 +82,7 @@ class Run {
   readonly #book: ConversationBook
   readonly #parts: ThinkingParts
   #tools = new Map<string, Tool>()
+  #problems = '[]'
   /** Of the last question and its answer. */
   #tokens = 0
 
@@ -121,7 +122,11 @@ class Run {
     const { agent, options } = this.#session.order
     const asked = await this.#parts.models.of({ ...agent.llm, usage_id: 'ask-agent-llm', stream: false })
     const { llm, model } = asked
-    const messages = messagesOf(this.#book.shown, { maxCharacters: llm.max_message_chars, sees: model.sees })
+    const messages = messagesOf(this.#book.shown, {
+      maxCharacters: llm.max_message_chars,
+      sees: model.sees,
+      since: this.#session.order.thinks_since,
+    })
     messages.push({
       role: 'user',
       content: [{ type: 'text', text: `${ASIDE}\n${question}`, cache_prompt: false }],
@@ -181,6 +186,7 @@ class Run {
 
   async #mind(): Promise<Mind> {
     this.#look()
+    await this.#tellProblems()
     const opened = await this.#parts.models.of(this.#session.order.agent.llm)
     const { model, llm } = opened
     return {
@@ -188,6 +194,7 @@ class Run {
       specs: [...this.#tools.values()].map(specOf),
       maxCharacters: llm.max_message_chars,
       sees: model.sees,
+      since: this.#session.order.thinks_since,
       meter: (reply, now) => {
         this.#tokens = reply.usage.prompt + reply.usage.completion
         const { llm_retry, ...notes } = now.notes
@@ -218,17 +225,31 @@ class Run {
     })
   }
 
+  /** Which MCP servers cannot be used is shown, whenever that changes. */
+  async #tellProblems(): Promise<void> {
+    const problems = this.#session.mask(this.#session.problems())
+    const told = JSON.stringify(problems)
+    if (told === this.#problems) return
+    this.#problems = told
+    await this.#book.keep(({ notes }) => {
+      if (told === JSON.stringify(notes.mcp_problems ?? [])) return {}
+      return { drafts: [stateUpdate('agent_state', { ...notes, mcp_problems: problems })] }
+    })
+  }
+
   /** Tells that the model is being waited for. */
   #note(llm_retry: object): void {
     const noting = this.#book.keep(({ notes }) => ({ drafts: [stateUpdate('agent_state', { ...notes, llm_retry })] }))
     noting.catch(() => undefined)
   }
 
-  async #before(id: string, toolName: string, toolInput: object, signal: AbortSignal): Promise<readonly Draft[]> {
+  async #before(id: string, toolName: string, toolInput: object, signal: AbortSignal): Promise<Verdict> {
     const results = await this.#session.hook('PreToolUse', { toolName, toolInput: { ...toolInput } }, signal)
-    const drafts: Draft[] = results.map(({ event }) => ({ ...event, action_id: id }))
     const block = results.find(({ blocked }) => blocked)
-    return block ? [...drafts, stateUpdate('blocked_actions', { [id]: block.reason ?? '' })] : drafts
+    return {
+      drafts: results.map(({ event }) => ({ ...event, action_id: id })),
+      ...(block && { blocked: block.reason ?? '' }),
+    }
   }
 
   async #atEnd(signal: AbortSignal): Promise<readonly Draft[]> {

@@ -143,17 +143,19 @@ if [ -n "$rest" ]; then
   cd -P -- "./$rest" || denied
   here; within "$@" || outside
 fi
-mode=
+mode= owner=
 if [ -e "./$name" ]; then
   [ -f "./$name" ] || not_file
   [ -w "./$name" ] || denied
   mode=$(stat -L -c %a "./$name")
+  owner=$(stat -L -c %u:%g "./$name")
 fi
 umask 077
 cat >"./$temp" || exit 1
 [ "$(tail -c \${#token} "./$temp")" = "$token" ] || exit ${FOUND.cut}
 size=$(stat -c %s "./$temp") || exit 1
 dd if=/dev/null of="./$temp" bs=1 count=0 seek=$((size - \${#token})) 2>/dev/null || exit 1
+[ -z "$owner" ] || chown "$owner" "./$temp" 2>/dev/null
 chmod "\${mode:-644}" "./$temp" || exit 1
 sync "./$temp" 2>/dev/null
 [ -d "./$name" ] && not_file

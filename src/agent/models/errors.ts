@@ -28,14 +28,16 @@ export function explain(error: unknown, { model, host, secrets }: Context): Mode
   if (error instanceof ModelError) return error
   const failure = read(error)
   const [code, what] = verdict(failure, model, host)
-  const words = failure.message ? `${what}: ${failure.message}` : what
-  const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), words)
-  return new ModelError(code, masked.slice(0, LONGEST_WORDS), failure.retryAfterMs)
+  const words = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), failure.message)
+  return new ModelError(code, (words ? `${what}: ${words}` : what).slice(0, LONGEST_WORDS), failure.retryAfterMs)
 }
 
 function verdict(failure: Failure, model: string, host: string): [ModelErrorCode, string] {
   const { status, all } = failure
   if (status === undefined && failure.code) return network(failure.code, host)
+  // The network gives every failure a code: without one it was never tried, because of what the address is.
+  if (status === undefined && /^cannot connect to api/i.test(failure.message))
+    return ['LLMBadRequestError', `${host} cannot be called: change base_url`]
   const sign = SIGNS.find(({ when, pattern }) => when(status) && pattern.test(all))
   // Waiting helps: then it is the rate, whatever the words say of plans and quotas.
   if (sign?.code === 'LLMQuotaExceededError' && failure.retryAfterMs !== undefined && !/insufficient_quota/.test(all))
@@ -121,7 +123,6 @@ const SIGNS: { code: ModelErrorCode; when: When; pattern: RegExp; say(model: str
 
 function network(code: string, host: string): [ModelErrorCode, string] {
   const down = 'LLMServiceUnavailableError'
-  if (code === 'ERR_NOT_CALLED') return ['LLMBadRequestError', `${host} is never called: change base_url`]
   if (/ENOTFOUND|EAI_AGAIN/.test(code)) return [down, `No address is known for ${host}: check base_url and the network`]
   if (code === 'ECONNREFUSED') return [down, `Nobody answers at ${host}: check base_url, and whether it runs`]
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return [down, `${host} cannot be trusted (${code})`]
