@@ -11,7 +11,7 @@ import { NO_WALLS } from '../support/hands.ts'
 import { Inside } from '../support/inside.ts'
 import { Random } from '../support/random.ts'
 import { count, tempFolder } from '../support/server.ts'
-import { TerminalTool } from '../support/terminal-tool.ts'
+import { type Seen, TerminalTool } from '../support/terminal-tool.ts'
 import { until } from '../support/wait.ts'
 
 const NO_BASH = findProgram('bash') === undefined && 'there is no bash'
@@ -167,11 +167,19 @@ describe('terminals and the world around them', { skip: NO_WALLS || NO_BASH }, (
       skip: findProgram('python3', path => path.startsWith('/usr/')) === undefined && 'no python',
     }, async () => {
       await using terminal = open()
-      assert.equal((await terminal.call({ command: 'python3 -q' })).exit_code, -1)
-      assert.match((await terminal.input('6 * 7')).output, /^42$/m)
-      await terminal.input('def f():\n    return "many" + "lines"\n\n')
-      assert.match((await terminal.input('f()')).output, /manylines/)
-      const ended = await terminal.input('import sys; sys.exit(4)')
+      const hear = async (seen: Promise<Seen>, pattern: RegExp) => {
+        let { output } = await seen
+        await until(`it said ${pattern}`, async () => {
+          if (!pattern.test(output)) output += (await terminal.input('')).output
+          return pattern.test(output)
+        })
+      }
+      await hear(terminal.call({ command: 'python3 -q' }), />>> $/)
+      await hear(terminal.input('6 * 7'), /^42\n>>> $/m)
+      await hear(terminal.input('def f():\n    return "many" + "lines"\n\n'), />>> $/)
+      await hear(terminal.input('f()'), /manylines/)
+      let ended = await terminal.input('import sys; sys.exit(4)')
+      while (ended.exit_code === -1) ended = await terminal.input('')
       assert.equal(ended.exit_code, 4)
       assert.equal(await terminal.says('echo next'), 'next')
     })
@@ -194,7 +202,7 @@ describe('terminals and the world around them', { skip: NO_WALLS || NO_BASH }, (
 
     test('what a command that still ran has come to is told before the next one', async () => {
       await using terminal = open()
-      assert.equal((await terminal.call({ command: 'sleep 0.6; echo late; (exit 9)' })).exit_code, -1)
+      assert.equal((await terminal.call({ command: 'sleep 1; echo late; (exit 9)' })).exit_code, -1)
       const next = await until('it has ended', async () => {
         const seen = await terminal.call('echo next')
         return seen.is_error ? undefined : seen
@@ -300,12 +308,12 @@ describe('terminals and the world around them', { skip: NO_WALLS || NO_BASH }, (
   })
 
   test('a reset takes along an output that was being stored', async () => {
-    const { terminal, started } = watched()
-    await using _ = terminal
-    await terminal.call({ command: 'sleep 0.4; seq 1 40000; sleep 1000' })
-    await until('it is being stored', () => started.some(({ argv }) => argv[2]?.includes('exec cat')))
+    await using terminal = open()
+    await terminal.call({ command: 'sleep 0.6; seq 1 40000; sleep 1000' })
+    const storing = async () => (await inside.sh('ls -l /proc/[0-9]*/fd/1 2>/dev/null')).includes('terminal-output')
+    await until('it is being stored', storing)
     await terminal.call({ reset: true })
-    await until('nothing is stored any more', async () => !(await alive('terminal-output')))
+    await until('nothing is stored any more', async () => !(await storing()), 3_000)
   })
 
   test('one that is interrupted before it has begun runs nothing', async () => {

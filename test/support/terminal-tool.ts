@@ -29,7 +29,7 @@ export class TerminalTool implements AsyncDisposable {
   /** It is impatient unless told otherwise. */
   constructor(sandbox: () => Promise<Sandbox>, waits: Partial<Waits> = {}) {
     this.sandbox = sandbox
-    this.tool = makeTerminal({ quiet: 200, answered: 100, grace: 300, ...waits })
+    this.tool = makeTerminal({ quiet: 400, answered: 100, grace: 300, ...waits })
   }
 
   /** A text is a command, with a time limit that nothing here should need. */
