@@ -197,7 +197,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     ...conversationHandlers(conversations, control, auth),
     ...controlHandlers({ ...brain, auth }),
     ...eventHandlers(conversations, control, events, streams),
-    ...settingsHandlers(settings),
+    ...settingsHandlers(settings, brain.profiles),
     ...profileHandlers({ profiles: brain.profiles, switchLlm: (id, llm) => control.useLlm(id, llm) }),
     ...bashHandlers(bash),
     ...gitHandlers(new Git(reach)),

@@ -29,12 +29,13 @@ const SIDE_BY_SIDE = 8
 
 /**
  * The actions of one answer, put into groups: those that harm nobody and stand beside each other run together, every other runs alone.
+ * So does the one that ends the run, for what comes after it must not begin.
  */
 export function groupsOf(batch: readonly ActionEvent[], tools: ReadonlyMap<string, Tool>): ActionEvent[][] {
   const groups: ActionEvent[][] = []
   const joins = (action: ActionEvent | undefined) => {
     const tool = action && tools.get(action.tool_name)
-    return tool?.sideBySide ?? tool?.readOnly ?? false
+    return tool?.name !== 'finish' && (tool?.sideBySide ?? tool?.readOnly ?? false)
   }
   for (const action of batch) {
     const last = groups.at(-1)

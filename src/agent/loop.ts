@@ -139,13 +139,15 @@ async function step(parts: LoopParts, signal: AbortSignal): Promise<Standing> {
   const heard = book.lastUserMessage
   const reply = named(book, await ask(parts, mind, signal))
   const { text, calls } = understand(reply, execute.tools, id => isUsed(book, id))
-  if (calls.length === 0) return say(book, mind, reply, text, heard)
+  if (calls.length === 0) return say(book, mind, reply, { text, heard }, signal)
 
   const actions = calls.map((call, i) => actionOf(call, reply, i === 0 ? text : undefined))
   const before: Verdict[] = []
   for (const action of actions) before.push(action.action ? await parts.before(action, signal) : { drafts: [] })
   let batch: ActionEvent[] = []
   const now = await book.keep(standing => {
+    // Nobody who interrupts has seen this answer: it must not run when they go on.
+    signal.throwIfAborted()
     const judged = actions.map((action, i) => {
       const { claimed, tool } = calls[i]!
       return { ...action, security_risk: standing.risk(claimed, tool?.readOnly ?? false) }
@@ -214,9 +216,16 @@ async function ask(parts: LoopParts, mind: Mind, signal: AbortSignal): Promise<R
 }
 
 /** Words without a call end the run, unless the user has said something meanwhile; no words at all are a mistake. */
-async function say(book: Book, mind: Mind, reply: Reply, text: string, heard: string | null): Promise<Standing> {
+async function say(
+  book: Book,
+  mind: Mind,
+  reply: Reply,
+  { text, heard }: { text: string; heard: string | null },
+  signal: AbortSignal,
+): Promise<Standing> {
   const isEmpty = text.trim() === ''
   return book.keep(standing => {
+    signal.throwIfAborted()
     const metered = mind.meter(reply, standing)
     const ends = standing.running && standing.lastUserMessage === heard && !isEmpty
     return {

@@ -16,6 +16,15 @@ const catalogue = {
   secret_not_found: { status: 404, message: () => 'Secret not found' },
   agent_profile_not_found: { status: 404, message: (id: string) => `Agent profile not found: ${id}` },
   llm_profile_not_found: { status: 404, message: (name: string) => `Profile not found: ${name}` },
+  llm_profile_exists: { status: 409, message: (name: string) => `Profile '${name}' already exists` },
+  llm_profile_limit: {
+    status: 409,
+    message: (limit: number) => `There are ${limit} profiles already: delete one first`,
+  },
+  llm_profile_built_in: {
+    status: 409,
+    message: (name: string) => `'${name}' is built in: store it under the other name instead`,
+  },
   mcp_server_not_found: { status: 404, message: (key: string) => `MCP server not found: ${key}` },
   mcp_server_exists: { status: 409, message: (key: string) => `MCP server already exists: ${key}` },
   sandbox_not_found: { status: 404, message: () => 'Not Found' },

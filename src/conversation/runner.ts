@@ -26,6 +26,8 @@ interface Run {
   done: Promise<void>
   again: boolean
   interrupt: AbortController
+  /** Until its interrupt is on record. */
+  recording: Promise<unknown>
 }
 
 /** How long an interrupt waits for the run to be gone. It is over for everybody else in any case. */
@@ -70,10 +72,15 @@ export class Runner {
   /** Aborts what is executing. Its result, and the state, are on record when this resolves. */
   async interrupt(id: string): Promise<void> {
     const run = this.#running.get(id)
-    await this.#parts.journal.transact(id, ({ state }) => commands.interrupt(state))
+    const recording = this.#parts.journal.transact(id, ({ state }) => commands.interrupt(state))
     if (run) {
       run.again = false
+      run.recording = recording.catch(() => undefined)
+      // Before it is on record: what the run adds after it has to know.
       run.interrupt.abort(new DOMException('The run was interrupted', 'AbortError'))
+    }
+    await recording
+    if (run) {
       await Promise.race([run.done, new Promise(resolve => setTimeout(resolve, INTERRUPT_MS).unref())])
     }
     if (!run || this.#running.get(id) === run) await this.#tellState(id)
@@ -123,7 +130,8 @@ export class Runner {
   }
 
   #begin(id: string): void {
-    const run = { done: Promise.resolve(), again: false, interrupt: new AbortController() }
+    const idle = Promise.resolve()
+    const run = { done: idle, again: false, interrupt: new AbortController(), recording: idle }
     this.#running.set(id, run)
     run.done = this.#carryOut(id, run)
   }
@@ -145,6 +153,7 @@ export class Runner {
     } finally {
       this.#running.delete(id)
     }
+    await run.recording
     await this.#tellState(id)
     // A wish that came after the last look, while the run was ending.
     if (run.again && !this.#stop.signal.aborted && !this.#running.has(id)) await this.wake(id).catch(() => undefined)

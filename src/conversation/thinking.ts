@@ -83,8 +83,8 @@ class Run {
   readonly #parts: ThinkingParts
   #tools = new Map<string, Tool>()
   #problems = '[]'
-  /** Of the last question and its answer. */
-  #tokens = 0
+  /** Of the last question and its answer; not known before the first, nor after a condensation. */
+  #tokens: number | undefined
 
   private constructor(session: Session, parts: ThinkingParts, book: ConversationBook) {
     this.#session = session
@@ -275,7 +275,7 @@ class Run {
     if (!decision || !chosen) return false
     const opened = await models.of(chosen.llm)
     const reply = await this.#summarize(opened, decision, chosen, signal)
-    this.#tokens = 0
+    this.#tokens = undefined
     await this.#book.keep(now => {
       const { drafts = [], ...metered } = opened.meter(reply, now.metrics, options.max_budget_per_task)
       const condensation: Draft = {

@@ -6,6 +6,8 @@ import { Settings } from '../api/settings.ts'
 import { ProviderToken } from '../api/user-secrets.ts'
 import type { Vault } from '../policy/secrets.ts'
 import { type Plain, pick } from './merge.ts'
+import { hasIn, setIn } from './paths.ts'
+import { DEMO_MODEL } from './profile-built-in.ts'
 
 const Document = z.object({
   agent_settings: AgentSettings,
@@ -42,9 +44,16 @@ export const NOTHING_SAID: SettingsDocument = {
   active_agent_profile_id: null,
 }
 
+/** Until somebody names a model, or a way to one, it is the guide that needs no key. Never stored, so never frozen. */
+const guided = (stored: SettingsDocument): SettingsDocument =>
+  stored.agent_settings.agent_kind === 'acp' ||
+  ['model', 'api_key', 'base_url'].some(key => hasIn(stored.agent_settings, ['llm', key]))
+    ? stored
+    : { ...stored, agent_settings: setIn(stored.agent_settings, ['llm', 'model'], DEMO_MODEL) }
+
 /** With all defaults. */
 export function fullSettings(stored: SettingsDocument): FullSettings {
-  const parsed = Document.safeParse(stored)
+  const parsed = Document.safeParse(guided(stored))
   if (!parsed.success) throw fault('record_damaged', 'The settings document')
   return parsed.data
 }

@@ -15,13 +15,17 @@ export const DEMO_MODEL = 'demo/guide'
 
 export const demoLlm = (): LLM => LLM.parse({ model: DEMO_MODEL })
 
-export const needsNoKey = (model: string): boolean => model === DEMO_MODEL
+/** Servers that people run for themselves ask for none, unless told to. */
+const KEYLESS = /^(demo|ollama|ollama_chat|lm_studio)\//
+const LOOPBACK = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])[:/]/
 
-export const hasKey = ({ model, api_key }: LLM): boolean => !!api_key || needsNoKey(model)
+/** Whether it can be asked: pages let nobody write before. */
+export const hasKey = ({ model, api_key, base_url }: LLM): boolean =>
+  !!api_key || KEYLESS.test(model) || LOOPBACK.test(`${base_url ?? ''}/`)
 
 /** Whether the settings name a model, or know how to reach the one they would take. */
 export const isChosen = ({ model, api_key, base_url }: LLM): boolean =>
-  !needsNoKey(model) && (model !== LLM.parse({}).model || !!api_key || !!base_url)
+  model !== DEMO_MODEL && (model !== LLM.parse({}).model || !!api_key || !!base_url)
 
 /** Of what is there without being stored, what goes by this name. */
 export function builtIn(name: string, ofSettings: LLM): LLM | undefined {

@@ -1,5 +1,5 @@
 import type { OpenModel } from '../agent/model.ts'
-import { Fault, fault } from '../api/errors.ts'
+import { fault } from '../api/errors.ts'
 import { LLM } from '../api/llm.ts'
 import {
   type ActivateProfileResponse,
@@ -93,8 +93,7 @@ export class LlmProfiles {
     const at = new Date().toISOString()
     await this.#document.update(stored => {
       const old = own(stored, name)
-      if (!old && Object.keys(stored).length >= MAX_PROFILES)
-        throw refused(`There are ${MAX_PROFILES} profiles already: delete one first`)
+      if (!old && Object.keys(stored).length >= MAX_PROFILES) throw fault('llm_profile_limit', MAX_PROFILES)
       const sealed = this.#seal(said, old?.llm ?? hidden)
       return { ...stored, [name]: { llm: sealed, created_at: old?.created_at ?? at, updated_at: at } }
     })
@@ -119,10 +118,10 @@ export class LlmProfiles {
       const hidden = await this.#builtIn(name)
       await this.#document.update(stored => {
         const profile = own(stored, name)
-        if (!profile && hidden) throw refused(`'${name}' is built in: store it under the other name instead`)
+        if (!profile && hidden) throw fault('llm_profile_built_in', name)
         if (!profile) throw fault('llm_profile_not_found', name)
         if (name === newName) return stored
-        if (Object.hasOwn(stored, newName)) throw refused(`Profile '${newName}' already exists`)
+        if (Object.hasOwn(stored, newName)) throw fault('llm_profile_exists', newName)
         const { [name]: _, ...others } = stored
         return { ...others, [newName]: profile }
       })
@@ -207,5 +206,3 @@ const info = (name: string, llm: LLM): ProfileInfo => ({
 /** Names such as `constructor` are only names. */
 const own = (stored: StoredProfiles, name: string): StoredProfile | undefined =>
   Object.hasOwn(stored, name) ? stored[name] : undefined
-
-const refused = (why: string): Fault => new Fault('conflict', why)

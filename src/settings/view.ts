@@ -5,6 +5,7 @@ import type { SettingsResponse } from '../api/settings.ts'
 import type { Vault } from '../policy/secrets.ts'
 import { fullSettings, type SettingsDocument } from './document.ts'
 import { readFlat } from './mapping.ts'
+import { hasKey } from './profile-built-in.ts'
 
 export type Exposure = 'masked' | 'encrypted' | 'plaintext'
 
@@ -25,7 +26,7 @@ export function shown(vault: Vault, exposure: Exposure): (sealed: string) => str
 
 export function settingsResponse(document: SettingsDocument, vault: Vault, exposure: Exposure): SettingsResponse {
   const full = fullSettings(document)
-  const llmKeyIsSet = !!full.agent_settings.llm.api_key
+  const llmKeyIsSet = hasKey(full.agent_settings.llm)
   const tokens = Object.entries(full.provider_tokens)
   return {
     ...readFlat(document),

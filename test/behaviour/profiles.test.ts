@@ -59,7 +59,7 @@ async function serve() {
       },
     }),
   })
-  http.serve(settingsRoutes, settingsHandlers(settings))
+  http.serve(settingsRoutes, settingsHandlers(settings, profiles))
   const server = createServer((incoming, out) => http.handle(incoming, out))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -156,6 +156,17 @@ describe('a profile', () => {
     for (const name of ['__proto__', '-a', '.a', 'a b', 'ä', 'a'.repeat(65)])
       assert.equal((await it.save(encodeURIComponent(name), { model: 'openai/a' })).status, 422, name)
     assert.equal((await it.save('a'.repeat(64), { model: 'openai/a' })).status, 201)
+  })
+
+  test('that changed reaches the settings when it is activated again, whatever its name', async () => {
+    await using it = await serve()
+    for (const name of ['a', 'default', 'demo'])
+      for (const model of ['openai/one', 'openai/two']) {
+        await it.save(name, { model, fallback_strategy: { fallback_llms: ['b'] } })
+        await it.act(name, 'activate')
+        assert.equal((await it.settings()).agent_settings.llm.model, model, name)
+        assert.ok(!('fallback_strategy' in (await it.plain(name))), 'taken but never shown')
+      }
   })
 
   test('is not renamed onto another, and keeps everything when renamed to itself', async () => {
@@ -417,7 +428,7 @@ describe('checking a model before it is stored', () => {
     assert.deepEqual([checked.status, checked.json], [200, { valid: true, error: null }])
     assert.equal(model.count, 1)
     assert.equal(model.requests[0]?.headers.authorization, 'Bearer sk-stored')
-    assert.equal(model.requests[0]?.body.max_tokens, 16)
+    assert.deepEqual([model.requests[0]?.body.max_tokens, model.requests[0]?.body.stream], [16, undefined])
     assert.equal((await it.plain('a')).model, 'openai/old')
   })
 

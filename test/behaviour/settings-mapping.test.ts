@@ -104,8 +104,9 @@ describe('two generations, one store', () => {
   })
 })
 
+/** Until a model is named, it is the guide that needs none. */
 function defaults() {
-  const { agent_context, ...settings } = OpenHandsAgentSettings.parse({})
+  const { agent_context, ...settings } = OpenHandsAgentSettings.parse({ llm: { model: 'demo/guide' } })
   const { current_datetime: _, ...context } = agent_context
   return { ...settings, agent_context: context }
 }

@@ -4,6 +4,7 @@ import { conversationRoutes } from './conversations.ts'
 import { eventRoutes } from './events.ts'
 import { fileRoutes } from './files.ts'
 import { gitRoutes } from './git.ts'
+import { profileRoutes } from './profiles.ts'
 import { sandboxRoutes } from './sandboxes.ts'
 import { serverRoutes } from './server.ts'
 import { settingsRoutes } from './settings.ts'
@@ -17,6 +18,7 @@ export const routes = {
   ...controlRoutes,
   ...eventRoutes,
   ...settingsRoutes,
+  ...profileRoutes,
   ...bashRoutes,
   ...gitRoutes,
   ...fileRoutes,

@@ -52,7 +52,7 @@ export const profileRoutes = {
     params: named,
     body: SaveProfileRequest,
     responses: { 201: ProfileMutationResponse },
-    errors: ['conflict'],
+    errors: ['llm_profile_limit'],
   }),
   deleteProfile: route({
     method: 'DELETE',
@@ -62,7 +62,7 @@ export const profileRoutes = {
     access: 'key',
     params: named,
     responses: { 200: ProfileMutationResponse },
-    errors: ['conflict'],
+    errors: ['llm_profile_exists', 'llm_profile_built_in'],
   }),
   renameProfile: route({
     method: 'POST',
@@ -73,7 +73,7 @@ export const profileRoutes = {
     params: named,
     body: RenameProfileRequest,
     responses: { 200: ProfileMutationResponse },
-    errors: ['llm_profile_not_found', 'conflict'],
+    errors: ['llm_profile_not_found', 'llm_profile_exists', 'llm_profile_built_in'],
   }),
   activateProfile: route({
     method: 'POST',
@@ -83,7 +83,7 @@ export const profileRoutes = {
     access: 'key',
     params: named,
     responses: { 200: ActivateProfileResponse },
-    errors: ['llm_profile_not_found', 'conflict'],
+    errors: ['llm_profile_not_found', 'llm_profile_exists', 'llm_profile_built_in'],
   }),
   validateProfile: route({
     method: 'POST',

@@ -1,17 +1,18 @@
-import { fault } from '../../api/errors.ts'
 import type { settingsRoutes } from '../../api/routes/settings.ts'
+import type { LlmProfiles } from '../../settings/profiles.ts'
 import { agentSchema, conversationSchema } from '../../settings/schema.ts'
 import type { SettingsService } from '../../settings/settings.ts'
 import { Plain } from '../reply.ts'
 import type { Handlers } from '../server.ts'
 
-export const settingsHandlers = (settings: SettingsService): Handlers<typeof settingsRoutes> => ({
+export const settingsHandlers = (
+  settings: SettingsService,
+  profiles: LlmProfiles,
+): Handlers<typeof settingsRoutes> => ({
   storeSettings: ({ body }) => settings.store(body),
   getSettings: ({ headers }) => settings.get(headers['x-expose-secrets']),
-  updateSettings: ({ body }) => {
-    if (body.active_profile) throw fault('llm_profile_not_found', body.active_profile)
-    return settings.update(body)
-  },
+  updateSettings: async ({ body }) =>
+    settings.update(body, body.active_profile ? await profiles.select(body.active_profile) : undefined),
   createMcpServer: ({ params, body }) => settings.createMcpServer(params.settings_key, body),
   updateMcpServer: ({ params, body }) => settings.updateMcpServer(params.settings_key, body),
   deleteMcpServer: ({ params }) => settings.deleteMcpServer(params.settings_key),

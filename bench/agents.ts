@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { AgentRig, type Talk } from '../test/support/agent.ts'
+import { call, finish, type Script, type Seen } from '../test/support/model-server.ts'
+import { quantile } from './load.ts'
+
+export type Report = (what: string, figure: string, goal?: string, met?: boolean) => void
+
+const ms = (n: number) => `${n.toFixed(2)} ms`
+const QUIET = { args: ['--log-level', 'warn'] }
+const think = () => call('think', { thought: 'what comes next', summary: 'thinks' })
+
+/** A step, or the summary of many. */
+const isStep = ({ body }: Seen): boolean => (body.tools ?? []).length > 0
+
+/** What agents cost beside what their models take: these answer at once. */
+export async function agents(report: Report): Promise<void> {
+  await steps(report)
+  await firstAction(report)
+  await manyAtOnce(report)
+  await idleMemory(report)
+}
+
+/** The time from one question to the next, when the answer is there at once. */
+async function steps(report: Report): Promise<void> {
+  const last = 5_050
+  const asked: number[] = []
+  const script: Script = seen => {
+    if (!isStep(seen)) return { text: 'A summary.' }
+    asked.push(performance.now())
+    return asked.length < last ? think() : finish('done')
+  }
+  await using rig = await AgentRig.start(script, QUIET)
+  const llm = rig.model.llm()
+  const condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llm, usage_id: 'condenser' } }
+  const agent = { llm, tools: [], condenser }
+  const talk = await rig.begin({ say: 'go', agent, max_iterations: last + 1, stuck_detection: false })
+  await ended(talk)
+  const around = (step: number) => {
+    const times = asked.slice(step - 40, step + 40)
+    return quantile(
+      times.slice(1).map((time, i) => time - times[i]!),
+      0.5,
+    )
+  }
+  const [early, late] = [around(50), around(5_000)]
+  report('step 50, p50', ms(early), '< 3 ms', early < 3)
+  report('step 5,000, p50', ms(late), '< 1.2 × step 50', late < 1.2 * early)
+}
+
+/** From the order to the first result, when the sandbox runs. */
+async function firstAction(report: Report): Promise<void> {
+  const script: Script = seen =>
+    seen.messages.some(({ role }) => role === 'tool') ? finish('done') : call('terminal', { command: 'true' })
+  await using rig = await AgentRig.start(script, QUIET)
+  const times: number[] = []
+  for (let i = 0; i < 20; i++) {
+    const begun = performance.now()
+    const talk = await rig.begin({ say: 'go' })
+    while (!(await talk.notation()).includes('Observation terminal')) await new Promise(setImmediate)
+    times.push(performance.now() - begun)
+    await ended(talk)
+  }
+  const p50 = quantile(times.slice(2), 0.5)
+  report('order to first action executed, p50', ms(p50), '< 60 ms', p50 < 60)
+}
+
+async function manyAtOnce(report: Report): Promise<void> {
+  const running = 100
+  const steps = 50
+  const script: Script = seen => {
+    const done = seen.messages.filter(({ role }) => role === 'tool').length
+    return done < steps ? think() : finish('done')
+  }
+  await using rig = await AgentRig.start(script, QUIET)
+  const begun = performance.now()
+  const talks = await Promise.all(
+    Array.from({ length: running }, () => rig.begin({ say: 'go', stuck_detection: false })),
+  )
+  let going = true
+  const times: number[] = []
+  const probing = (async () => {
+    while (going) {
+      const asked = performance.now()
+      await (await fetch(`${rig.server.url}/health`)).text()
+      times.push(performance.now() - asked)
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+  })()
+  for (const talk of talks) await ended(talk)
+  const seconds = (performance.now() - begun) / 1000
+  going = false
+  await probing
+  const p99 = quantile(times, 0.99)
+  report(`${running} conversations at once`, `${Math.round((running * steps) / seconds)} steps/s`)
+  report('  /health meanwhile, p99', ms(p99), '< 50 ms', p99 < 50)
+}
+
+async function idleMemory(report: Report): Promise<void> {
+  const loaded = 300
+  await using rig = await AgentRig.start(() => finish('done'), QUIET)
+  const order = { say: 'go' }
+  for (let i = 0; i < 50; i++) await ended(await rig.begin(order))
+  const before = rss(rig.server.pid)
+  for (let i = 0; i < loaded; i++) await ended(await rig.begin(order))
+  const each = (rss(rig.server.pid) - before) / loaded
+  report('an idle loaded conversation', `${Math.round(each)} KB`, '< 100 KB', each < 100)
+}
+
+async function ended(talk: Talk): Promise<void> {
+  while ((await talk.status()) === 'running') await new Promise(resolve => setTimeout(resolve, 2))
+}
+
+/** In KB. */
+const rss = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0)
