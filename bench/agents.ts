@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { AgentRig, type Talk } from '../test/support/agent.ts'
 import { call, finish, type Script, type Seen } from '../test/support/model-server.ts'
+import { tempFolder } from '../test/support/server.ts'
 import { quantile } from './load.ts'
 
 export type Report = (what: string, figure: string, goal?: string, met?: boolean) => void
@@ -34,7 +36,7 @@ async function steps(report: Report): Promise<void> {
   const condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llm, usage_id: 'condenser' } }
   const agent = { llm, tools: [], condenser }
   const talk = await rig.begin({ say: 'go', agent, max_iterations: last + 1, stuck_detection: false })
-  await ended(talk)
+  while ((await talk.status()) === 'running') await new Promise(resolve => setTimeout(resolve, 200))
   const around = (step: number) => {
     const times = asked.slice(step - 40, step + 40)
     return quantile(
@@ -95,21 +97,40 @@ async function manyAtOnce(report: Report): Promise<void> {
   report('  /health meanwhile, p99', ms(p99), '< 50 ms', p99 < 50)
 }
 
+/** What is left of each after a collection of garbage: a snapshot of the heap makes one, and tells. */
 async function idleMemory(report: Report): Promise<void> {
   const loaded = 300
-  await using rig = await AgentRig.start(() => finish('done'), QUIET)
-  const order = { say: 'go' }
-  for (let i = 0; i < 50; i++) await ended(await rig.begin(order))
-  const before = rss(rig.server.pid)
-  for (let i = 0; i < loaded; i++) await ended(await rig.begin(order))
-  const each = (rss(rig.server.pid) - before) / loaded
-  report('an idle loaded conversation', `${Math.round(each)} KB`, '< 100 KB', each < 100)
+  const folder = await tempFolder()
+  const env = { NODE_OPTIONS: `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${folder}` }
+  await using rig = await AgentRig.start(() => finish('done'), { ...QUIET, env })
+  for (let i = 0; i < 50; i++) await ended(await rig.begin({ say: 'go' }))
+  const before = await heap(rig.server.pid, folder)
+  for (let i = 0; i < loaded; i++) await ended(await rig.begin({ say: 'go' }))
+  const each = (await heap(rig.server.pid, folder)) / loaded - before / loaded
+  await rm(folder, { recursive: true })
+  report('an idle loaded conversation', `${Math.round(each / 1024)} KB`, '< 100 KB', each < 100 * 1024)
+}
+
+/** In bytes. */
+async function heap(pid: number, folder: string): Promise<number> {
+  process.kill(pid, 'SIGUSR2')
+  for (;;) {
+    await new Promise(resolve => setTimeout(resolve, 500))
+    const [name] = await readdir(folder)
+    try {
+      const { snapshot, nodes } = JSON.parse(await readFile(join(folder, name ?? ''), 'utf8'))
+      await rm(join(folder, name ?? ''))
+      const fields: string[] = snapshot.meta.node_fields
+      const size = fields.indexOf('self_size')
+      let sum = 0
+      for (let i = size; i < nodes.length; i += fields.length) sum += nodes[i]
+      return sum
+    } catch {
+      // Still being written.
+    }
+  }
 }
 
 async function ended(talk: Talk): Promise<void> {
   while ((await talk.status()) === 'running') await new Promise(resolve => setTimeout(resolve, 2))
 }
-
-/** In KB. */
-const rss = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0)

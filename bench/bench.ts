@@ -11,6 +11,7 @@ import { newId } from '../src/lib/id.ts'
 import { now } from '../src/lib/time.ts'
 import { SqliteStore } from '../src/store/sqlite.ts'
 import { aMessage, anOrder, GANTRY, TestServer, tempFolder } from '../test/support/server.ts'
+import { agents } from './agents.ts'
 import { get, type LoadResult, load, post, quantile } from './load.ts'
 import { sandboxes } from './sandboxes.ts'
 import { anEvent, seed } from './seed.ts'
@@ -187,4 +188,5 @@ await messages()
 await fanOut()
 await lists()
 await sandboxes(report)
+await agents(report)
 new Console(process.stdout).table(rows)

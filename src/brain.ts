@@ -58,6 +58,9 @@ export function openBrain({ store, vault, settings, log, reach, workingDirOf, ca
     vault,
     log,
     ask: (...question) => asides.ask(...question),
+    keepLogin: (id, server, state) => {
+      control.keepLogin(id, server, state).catch(error => log.warn('mcp', { conversation: id, error: String(error) }))
+    },
     reach,
     workingDirOf,
     secrets: { fetch, stored: name => settings.secrets.value(name) },

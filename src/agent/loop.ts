@@ -88,7 +88,7 @@ async function settle({ book, execute }: LoopParts, signal: AbortSignal): Promis
     batch = []
     const { running, open } = standing
     if (!running || open.length === 0) return {}
-    const known = open.map(({ id }) => book.shown.find(event => event.id === id))
+    const known = open.map(({ id }) => book.shown.find(event => event.id === id && event.kind === 'ActionEvent'))
     const cut = open.some(({ stand }) => stand === 'begun') || known.includes(undefined)
     if (cut) return { drafts: open.map(cutShort) }
     const actions = known as ActionEvent[]

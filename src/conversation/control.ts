@@ -3,6 +3,7 @@ import { stateUpdate } from '../api/draft.ts'
 import { fault } from '../api/errors.ts'
 import type { Event } from '../api/events.ts'
 import { LLM } from '../api/llm.ts'
+import { MCPOAuthState } from '../api/mcp.ts'
 import { SecretSource } from '../api/secrets.ts'
 import { type ConfirmationPolicy, SecurityAnalyzer } from '../api/security.ts'
 import { formatNaive, now } from '../lib/time.ts'
@@ -83,8 +84,25 @@ export class Control {
     )
   }
 
+  /** Of the conversation, and of the sub-agents that share it. */
+  /** Refresh tokens are used up by their use: what an MCP server's login came to must not be lost. */
+  async keepLogin(id: string, server: string, state: MCPOAuthState): Promise<void> {
+    const sealed = this.#parts.vault.sealAll(MCPOAuthState, state)
+    await this.#changeOrder(id, order => {
+      const config = order.agent.mcp_config[server]
+      if (config?.auth?.strategy !== 'oauth2') return order
+      const renewed = { ...config, auth: { ...config.auth, state: sealed } }
+      return { ...order, agent: { ...order.agent, mcp_config: { ...order.agent.mcp_config, [server]: renewed } } }
+    })
+  }
+
   async setBudget(id: string, max_budget_per_task: number): Promise<void> {
-    await this.#changeOrder(id, order => ({ ...order, options: { ...order.options, max_budget_per_task } }))
+    const children = (await this.#parts.store.childrenOf([id])).get(id) ?? []
+    for (const one of [id, ...children])
+      await this.#changeOrder(one, order => {
+        const shares = one === id || order.options.subagent_of === id
+        return shares ? { ...order, options: { ...order.options, max_budget_per_task } } : order
+      })
   }
 
   /** What the agent said when it finished, or said last; empty when it has said nothing. */

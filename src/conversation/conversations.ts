@@ -83,14 +83,15 @@ export class Conversations {
     return { info: await this.get(id, includeSkills), created }
   }
 
-  /** Starts a conversation for another one, where that one is. */
-  async startChild(parent: ConversationRecord, order: Order, prompt: string): Promise<string> {
+  /** Starts a conversation for another one, where that one is. `orderOf` is given the order of that one, as it is by now. */
+  async startChild(parent: ConversationRecord, orderOf: (order: Order) => Order, prompt: string): Promise<string> {
     const id = newId()
-    const [parts] = await this.#parts.store.conversationParts([parent.no], ['skills'])
-    const skills = JSON.parse(parts?.skills ?? '[]')
+    const [parts] = await this.#parts.store.conversationParts([parent.no], ['order', 'skills'])
+    if (!parts?.order) throw fault('record_damaged', `The conversation ${parent.id}`)
+    const skills = JSON.parse(parts.skills ?? '[]')
     const content = [{ type: 'text' as const, text: prompt, cache_prompt: false }]
     await this.#begin(
-      { id, sandbox: placeOf(parent), order, skills },
+      { id, sandbox: placeOf(parent), order: orderOf(JSON.parse(parts.order)), skills },
       { parentId: parent.id, message: { role: 'user', content, run: true } },
     )
     return id

@@ -14,7 +14,7 @@ import type { Action } from '../api/actions.ts'
 import type { TextContent } from '../api/common.ts'
 import type { Draft } from '../api/draft.ts'
 import type { HookEventType } from '../api/hooks.ts'
-import { mcpServers } from '../api/mcp.ts'
+import { type MCPOAuthState, mcpServers } from '../api/mcp.ts'
 import type { Observation } from '../api/observations.ts'
 import { Skill } from '../api/skills.ts'
 import type { Log } from '../lib/log.ts'
@@ -30,6 +30,8 @@ export interface SessionParts {
   log: Log
   secrets: Omit<SecretsParts, 'vault'>
   ask: Asides['ask']
+  /** Takes the renewed tokens of an MCP server. */
+  keepLogin(id: string, server: string, state: MCPOAuthState): void
   /** Where a sandbox's commands start, whether or not it runs. */
   workingDirOf(sandbox: string): string
   reach(sandbox: string): Promise<Sandbox>
@@ -88,6 +90,7 @@ export class Session {
       filter: agent.filter_tools_regex ? new RegExp(agent.filter_tools_regex) : undefined,
       taken: this.#builtIn.map(({ name }) => name),
       onNews: news => parts.log.warn('mcp', { conversation: id, news: this.mask(news) }),
+      onTokens: (server, state) => parts.keepLogin(id, server, state),
       fetch: parts.secrets.fetch,
       ...around,
     })

@@ -43,7 +43,7 @@ export class Subagents {
         const definition = definitions.find(({ name }) => name === kind)
         if (!definition)
           return refused(`There is no helper '${kind}'. There are: ${definitions.map(d => d.name).join(', ')}`)
-        const child = resume ? await this.#resume(id, resume, prompt) : await this.#start(id, order, definition, prompt)
+        const child = resume ? await this.#resume(id, resume, prompt) : await this.#start(id, definition, prompt)
         return child === undefined
           ? refused(`There is no task '${resume}' of this conversation.`)
           : this.#report(child, signal)
@@ -51,13 +51,13 @@ export class Subagents {
     ]
   }
 
-  async #start(parent: string, order: Order, definition: Definition, prompt: string): Promise<string> {
+  async #start(parent: string, definition: Definition, prompt: string): Promise<string> {
     const view = await this.#parts.journal.view(parent)
     if (!view) throw fault('conversation_not_found', parent)
     const { confirmation_policy, security_analyzer } = view.state
     return this.#parts.conversations.startChild(
       view.record,
-      {
+      order => ({
         ...order,
         agent: { ...order.agent, ...agentOf(order, definition) } as Order['agent'],
         max_iterations: definition.max_iteration_per_run ?? STEPS,
@@ -65,7 +65,7 @@ export class Subagents {
         hook_config: definition.hooks ?? order.hook_config,
         begun: { confirmation_policy, security_analyzer, tags: { subagent: tagged(definition.name) } },
         options: { ...order.options, agent_definitions: [], autotitle: false, subagent_of: parent },
-      },
+      }),
       prompt,
     )
   }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Observation } from '../../api/observations.ts'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 import { NAMES_BYTES, NAMES_SHOWN, RECORD_BYTES } from './file-limits.ts'
 import { applyHunks, parsePatch, type Step } from './patch.ts'
 import { Refused } from './refused.ts'
@@ -37,17 +37,21 @@ interface Change {
   after: { bytes: Buffer; content: string } | undefined
 }
 
+const Input = spoken(() =>
+  z.object({
+    patch: z
+      .string()
+      .describe('The patch, from "*** Begin Patch" to "*** End Patch". Paths are relative to the working directory.'),
+  }),
+)
+
 export const makeApplyPatch = (): Tool =>
   builtIn({
     name: 'apply_patch',
     action: 'ApplyPatchAction',
     observation: 'ApplyPatchObservation',
     description: DESCRIPTION,
-    input: z.object({
-      patch: z
-        .string()
-        .describe('The patch, from "*** Begin Patch" to "*** End Patch". Paths are relative to the working directory.'),
-    }),
+    input: Input,
     annotations: { openWorldHint: false },
     run: ({ patch }, hands) =>
       attempt(

@@ -7,7 +7,26 @@ import { type Hands, Misunderstood, type Tool } from '../tool.ts'
 type Of<T, K> = Extract<T, { kind: K }>
 type BuiltInKind = Exclude<ToolDefinition['kind'], 'ClientTool' | 'MCPToolDefinition'>
 
-interface Description<A extends Action['kind'], O extends Observation['kind'], I extends z.ZodType> {
+/** What a model may say to a tool. */
+export interface Spoken<I extends z.ZodObject = z.ZodObject> {
+  schema: I
+  /** The same as a JSON schema. */
+  parameters: Record<string, unknown>
+}
+
+/** Made when it is first needed, and once: a schema costs time and memory, and every conversation has tools. */
+export function spoken<I extends z.ZodObject>(make: () => I): () => Spoken<I> {
+  let made: Spoken<I> | undefined
+  return () => {
+    if (made) return made
+    const schema = make()
+    const { $schema, ...parameters } = z.toJSONSchema(schema, { io: 'input' })
+    made = { schema, parameters }
+    return made
+  }
+}
+
+interface Description<A extends Action['kind'], O extends Observation['kind'], I extends z.ZodObject> {
   name: string
   /** Undefined where readers of events do not know it. */
   kind?: BuiltInKind
@@ -15,7 +34,7 @@ interface Description<A extends Action['kind'], O extends Observation['kind'], I
   observation: O
   description: string
   /** What the model may say, each field with a description. Its output, with `kind`, is the action. */
-  input: I
+  input: () => Spoken<I>
   annotations?: Partial<Omit<ToolAnnotations, 'title'>>
   run(action: Of<Action, A>, hands: Hands): Promise<Of<Observation, O>>
   recall?(observations: readonly Of<Observation, O>[]): void
@@ -34,7 +53,6 @@ export function builtIn<A extends Action['kind'], O extends Observation['kind'],
     openWorldHint: true,
     ...given.annotations,
   }
-  const { $schema, ...parameters } = z.toJSONSchema(given.input, { io: 'input' })
   return {
     name: given.name,
     description: given.description,
@@ -46,10 +64,12 @@ export function builtIn<A extends Action['kind'], O extends Observation['kind'],
       observation_type: given.observation,
       annotations,
     },
-    parameters,
+    get parameters() {
+      return given.input().parameters
+    },
     readOnly: annotations.readOnlyHint,
     understand: args => {
-      const parsed = given.input.safeParse(args)
+      const parsed = given.input().schema.safeParse(args)
       if (!parsed.success) throw new Misunderstood(z.prettifyError(parsed.error))
       return { ...parsed.data, kind: given.action } as unknown as Action
     },

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 import { Refused } from './refused.ts'
 import { nearest, placesOf, replaceAt } from './replace.ts'
 import { linesOf } from './text.ts'
@@ -14,6 +14,19 @@ old_string must be exactly what stands there, with its indentation, and occur as
 /** More than anybody replaces at once. */
 const REPLACEMENTS = 10_000
 
+const Input = spoken(() =>
+  z.object({
+    file_path: z.string().describe('The file: absolute, or relative to the working directory.'),
+    old_string: z.string().describe('The text to replace; empty to make a new file.'),
+    new_string: z.string().describe('What takes its place; empty to delete it.'),
+    expected_replacements: z
+      .int()
+      .min(0)
+      .default(1)
+      .describe('How often old_string occurs: all of them are replaced. 0 replaces however many there are.'),
+  }),
+)
+
 export const makeEdit = (): Tool =>
   builtIn({
     name: 'edit',
@@ -21,16 +34,7 @@ export const makeEdit = (): Tool =>
     action: 'EditAction',
     observation: 'EditObservation',
     description: DESCRIPTION,
-    input: z.object({
-      file_path: z.string().describe('The file: absolute, or relative to the working directory.'),
-      old_string: z.string().describe('The text to replace; empty to make a new file.'),
-      new_string: z.string().describe('What takes its place; empty to delete it.'),
-      expected_replacements: z
-        .int()
-        .min(0)
-        .default(1)
-        .describe('How often old_string occurs: all of them are replaced. 0 replaces however many there are.'),
-    }),
+    input: Input,
     annotations: { openWorldHint: false },
     run: ({ file_path, old_string, new_string, expected_replacements }, hands) => {
       const path = posix.resolve(hands.workingDir, file_path)

@@ -4,7 +4,7 @@ import type { FileEditorAction } from '../../api/actions.ts'
 import type { Content } from '../../api/common.ts'
 import type { FileEditorObservation } from '../../api/observations.ts'
 import type { Hands } from '../tool.ts'
-import { said } from './built-in.ts'
+import { said, spoken } from './built-in.ts'
 import { EditHistory } from './edit-history.ts'
 import { NAMES_BYTES, NAMES_SHOWN } from './file-limits.ts'
 import { imageOf } from './image.ts'
@@ -15,30 +15,34 @@ import { decode, lineEnd, linesOf, type Text, withEnds } from './text.ts'
 import { fitting, numbered, page, snippet } from './view.ts'
 import { attempt, digest, recorded, textIn, type Workspace } from './workspace.ts'
 
-export const editorInput = z.object({
-  command: z
-    .enum(['view', 'create', 'str_replace', 'insert', 'undo_edit'])
-    .describe('What to do with the file. `view` is the only one that also takes a directory.'),
-  path: z.string().describe('The file or directory: absolute, or relative to the working directory.'),
-  file_text: z.string().optional().describe('For `create`: the whole content of the new file.'),
-  old_str: z
-    .string()
-    .optional()
-    .describe('For `str_replace`: the text to replace, exactly as in the file, with enough lines to occur only once.'),
-  new_str: z
-    .string()
-    .optional()
-    .describe('For `str_replace`: what takes its place; leave it out to delete. For `insert`: the lines to insert.'),
-  insert_line: z
-    .int()
-    .min(0)
-    .optional()
-    .describe('For `insert`: the number of the line after which to insert; 0 inserts at the very beginning.'),
-  view_range: z
-    .array(z.int())
-    .optional()
-    .describe('For `view` of a file: first and last line to show, counted from 1; -1 as the last means to the end.'),
-})
+export const editorInput = spoken(() =>
+  z.object({
+    command: z
+      .enum(['view', 'create', 'str_replace', 'insert', 'undo_edit'])
+      .describe('What to do with the file. `view` is the only one that also takes a directory.'),
+    path: z.string().describe('The file or directory: absolute, or relative to the working directory.'),
+    file_text: z.string().optional().describe('For `create`: the whole content of the new file.'),
+    old_str: z
+      .string()
+      .optional()
+      .describe(
+        'For `str_replace`: the text to replace, exactly as in the file, with enough lines to occur only once.',
+      ),
+    new_str: z
+      .string()
+      .optional()
+      .describe('For `str_replace`: what takes its place; leave it out to delete. For `insert`: the lines to insert.'),
+    insert_line: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('For `insert`: the number of the line after which to insert; 0 inserts at the very beginning.'),
+    view_range: z
+      .array(z.int())
+      .optional()
+      .describe('For `view` of a file: first and last line to show, counted from 1; -1 as the last means to the end.'),
+  }),
+)
 
 type Asked = Omit<FileEditorAction, 'kind'>
 type Observed = Omit<FileEditorObservation, 'kind'>

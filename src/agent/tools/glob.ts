@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 import { NAMES_BYTES, NAMES_SHOWN } from './file-limits.ts'
 import { globPattern, splitBase } from './glob-pattern.ts'
 import { Refused } from './refused.ts'
@@ -13,6 +13,13 @@ const DESCRIPTION = `Finds files by name, the latest changed first.
 Patterns: * and ? within a name, [a-z], {ts,tsx}, and ** for any number of folders: "src/**/*.test.ts". A pattern without ** looks in one folder only; use "**/*.py" to look below it too. Hidden files match; .git and node_modules are not searched unless the pattern or the path leads into them.
 To search in what files contain, use grep.`
 
+const Input = spoken(() =>
+  z.object({
+    pattern: z.string().min(1).describe('What the path of a file must look like, below `path`. May be absolute.'),
+    path: z.string().optional().describe('The directory to search; the working directory unless given.'),
+  }),
+)
+
 export const makeGlob = (): Tool =>
   builtIn({
     name: 'glob',
@@ -20,10 +27,7 @@ export const makeGlob = (): Tool =>
     action: 'GlobAction',
     observation: 'GlobObservation',
     description: DESCRIPTION,
-    input: z.object({
-      pattern: z.string().min(1).describe('What the path of a file must look like, below `path`. May be absolute.'),
-      path: z.string().optional().describe('The directory to search; the working directory unless given.'),
-    }),
+    input: Input,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     run: ({ pattern, path }, hands) =>
       attempt(

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 import { NAMES_BYTES, NAMES_SHOWN } from './file-limits.ts'
 import { globPattern } from './glob-pattern.ts'
 import { Refused } from './refused.ts'
@@ -33,6 +33,17 @@ fi
 exit 0
 `
 
+const Input = spoken(() =>
+  z.object({
+    pattern: z.string().min(1).describe('The regular expression.'),
+    path: z.string().optional().describe('The directory or file to search; the working directory unless given.'),
+    include: z
+      .string()
+      .optional()
+      .describe('Only files that match this, such as "*.{ts,tsx}" (by name) or "src/**/*.py" (by path).'),
+  }),
+)
+
 export const makeGrep = (): Tool =>
   builtIn({
     name: 'grep',
@@ -40,14 +51,7 @@ export const makeGrep = (): Tool =>
     action: 'GrepAction',
     observation: 'GrepObservation',
     description: DESCRIPTION,
-    input: z.object({
-      pattern: z.string().min(1).describe('The regular expression.'),
-      path: z.string().optional().describe('The directory or file to search; the working directory unless given.'),
-      include: z
-        .string()
-        .optional()
-        .describe('Only files that match this, such as "*.{ts,tsx}" (by name) or "src/**/*.py" (by path).'),
-    }),
+    input: Input,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     run: ({ pattern, path, include }, hands) =>
       attempt(

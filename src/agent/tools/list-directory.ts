@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 import { NAMES_BYTES, NAMES_SHOWN } from './file-limits.ts'
 import { Refused } from './refused.ts'
 import { compare, facts, tree } from './search.ts'
@@ -11,6 +11,13 @@ import { attempt } from './workspace.ts'
 const DESCRIPTION = `Lists what stands in a directory, hidden names too, with sizes and times of change.
 With recursive everything below it, except that .git and node_modules are named but not entered. To find files by name, glob is the better tool.`
 
+const Input = spoken(() =>
+  z.object({
+    dir_path: z.string().default('.').describe('The directory: absolute, or relative to the working directory.'),
+    recursive: z.boolean().default(false).describe('Whether to list what stands in the folders below, too.'),
+  }),
+)
+
 export const makeListDirectory = (): Tool =>
   builtIn({
     name: 'list_directory',
@@ -18,10 +25,7 @@ export const makeListDirectory = (): Tool =>
     action: 'ListDirectoryAction',
     observation: 'ListDirectoryObservation',
     description: DESCRIPTION,
-    input: z.object({
-      dir_path: z.string().default('.').describe('The directory: absolute, or relative to the working directory.'),
-      recursive: z.boolean().default(false).describe('Whether to list what stands in the folders below, too.'),
-    }),
+    input: Input,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     run: ({ dir_path, recursive }, hands) => {
       const path = posix.resolve(hands.workingDir, dir_path)

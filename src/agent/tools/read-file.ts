@@ -1,13 +1,21 @@
 import { posix } from 'node:path'
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 import { Refused } from './refused.ts'
 import { page } from './view.ts'
 import { attempt } from './workspace.ts'
 
 const DESCRIPTION = `Reads a text file, all of it or some lines.
 A long file comes in parts: when the answer says that it is cut, read on with offset. To search for something, use grep first.`
+
+const Input = spoken(() =>
+  z.object({
+    file_path: z.string().describe('The file: absolute, or relative to the working directory.'),
+    offset: z.int().min(0).optional().describe('How many lines to leave out at the beginning; 0 unless given.'),
+    limit: z.int().min(1).optional().describe('How many lines to read; as many as fit unless given.'),
+  }),
+)
 
 export const makeReadFile = (): Tool =>
   builtIn({
@@ -16,11 +24,7 @@ export const makeReadFile = (): Tool =>
     action: 'ReadFileAction',
     observation: 'ReadFileObservation',
     description: DESCRIPTION,
-    input: z.object({
-      file_path: z.string().describe('The file: absolute, or relative to the working directory.'),
-      offset: z.int().min(0).optional().describe('How many lines to leave out at the beginning; 0 unless given.'),
-      limit: z.int().min(1).optional().describe('How many lines to read; as many as fit unless given.'),
-    }),
+    input: Input,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     run: ({ file_path, offset, limit }, hands) => {
       const path = posix.resolve(hands.workingDir, file_path)

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 
 const DESCRIPTION = `Hands this conversation to another model from the next step on: the one of an LLM profile that the user has stored.
 - Use it when the user asks for another model or profile, or when the work clearly calls for one that they have named for such work.
@@ -12,10 +12,12 @@ const NAME_CHARACTERS = 64
 /** It stands in the log twice. */
 const REASON_CHARACTERS = 1000
 
-const input = z.object({
-  profile_name: z.string().trim().min(1).max(NAME_CHARACTERS).describe('The name of the profile.'),
-  reason: z.string().max(REASON_CHARACTERS).describe('Why, in one sentence, for the people who follow.'),
-})
+const input = spoken(() =>
+  z.object({
+    profile_name: z.string().trim().min(1).max(NAME_CHARACTERS).describe('The name of the profile.'),
+    reason: z.string().max(REASON_CHARACTERS).describe('Why, in one sentence, for the people who follow.'),
+  }),
+)
 
 export interface SwitchLlmParts {
   /** Of the profiles there are. */

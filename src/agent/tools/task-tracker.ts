@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { TaskItem } from '../../api/actions.ts'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 
 const DESCRIPTION = `Keeps the list of tasks for work of several steps, which the user sees too.
 - plan: replaces the whole list. Always give all tasks, also those that are done.
@@ -13,6 +13,23 @@ const TASKS = 100
 const TITLE_CHARACTERS = 200
 const NOTES_CHARACTERS = 500
 
+const Input = spoken(() =>
+  z.object({
+    command: z.enum(['view', 'plan']).default('view').describe('Whether to show the list or to replace it.'),
+    task_list: z
+      .array(
+        z.object({
+          title: z.string().max(TITLE_CHARACTERS).describe('What is to be done, in a few words.'),
+          notes: z.string().max(NOTES_CHARACTERS).default('').describe('What else is worth knowing about it.'),
+          status: z.enum(['todo', 'in_progress', 'done']).default('todo').describe('How far it is.'),
+        }),
+      )
+      .max(TASKS)
+      .default([])
+      .describe('For `plan`: all tasks, in order.'),
+  }),
+)
+
 export function makeTaskTracker(): Tool {
   let kept: readonly TaskItem[] = []
   return builtIn({
@@ -21,20 +38,7 @@ export function makeTaskTracker(): Tool {
     action: 'TaskTrackerAction',
     observation: 'TaskTrackerObservation',
     description: DESCRIPTION,
-    input: z.object({
-      command: z.enum(['view', 'plan']).default('view').describe('Whether to show the list or to replace it.'),
-      task_list: z
-        .array(
-          z.object({
-            title: z.string().max(TITLE_CHARACTERS).describe('What is to be done, in a few words.'),
-            notes: z.string().max(NOTES_CHARACTERS).default('').describe('What else is worth knowing about it.'),
-            status: z.enum(['todo', 'in_progress', 'done']).default('todo').describe('How far it is.'),
-          }),
-        )
-        .max(TASKS)
-        .default([])
-        .describe('For `plan`: all tasks, in order.'),
-    }),
+    input: Input,
     annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: false },
     run: async ({ command, task_list }) => {
       if (command === 'plan') kept = task_list

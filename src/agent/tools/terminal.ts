@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn } from './built-in.ts'
+import { builtIn, spoken } from './built-in.ts'
 import { INPUT_LINE_BYTES, STORED_OUTPUTS, WAITS, type Waits } from './terminal/limits.ts'
 import { Session } from './terminal/session.ts'
 
@@ -24,23 +24,25 @@ Output
 - Of a long output you get the beginning and the end, and the path of a file with all of it, to search with grep or read in parts with sed -n. The last ${STORED_OUTPUTS} of these files are kept. Better: print less, with quiet flags, head, tail or grep.
 - Nothing waits for a reader: pagers print everything, and git starts no editor. Do not start editors or other programs that take the whole screen; write files with the tools for that. Interpreters such as python work through is_input, but a script in a file is simpler.`
 
-const Input = z.object({
-  command: z
-    .string()
-    .describe(
-      'What to run. With is_input: what to type, or the name of a key; empty to only read on. May be empty with reset.',
-    ),
-  is_input: z
-    .boolean()
-    .default(false)
-    .describe('The command is input for the program that runs, not a command for the shell.'),
-  timeout: z
-    .number()
-    .min(0)
-    .nullish()
-    .describe('Seconds after which the command is interrupted. With is_input: how long to wait for more output.'),
-  reset: z.boolean().default(false).describe('Start a new shell first. Not together with is_input.'),
-})
+const Input = spoken(() =>
+  z.object({
+    command: z
+      .string()
+      .describe(
+        'What to run. With is_input: what to type, or the name of a key; empty to only read on. May be empty with reset.',
+      ),
+    is_input: z
+      .boolean()
+      .default(false)
+      .describe('The command is input for the program that runs, not a command for the shell.'),
+    timeout: z
+      .number()
+      .min(0)
+      .nullish()
+      .describe('Seconds after which the command is interrupted. With is_input: how long to wait for more output.'),
+    reset: z.boolean().default(false).describe('Start a new shell first. Not together with is_input.'),
+  }),
+)
 
 /** A shell for a conversation, started when it is first needed. Tests have less time to wait. */
 export function makeTerminal(waits: Partial<Waits> = {}): Tool {

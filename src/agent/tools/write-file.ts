@@ -1,13 +1,20 @@
 import { posix } from 'node:path'
 import * as z from 'zod'
 import type { Tool } from '../tool.ts'
-import { builtIn, said } from './built-in.ts'
+import { builtIn, said, spoken } from './built-in.ts'
 import { Refused } from './refused.ts'
 import { decode, encode, lineEnd, type Text, withEnds } from './text.ts'
 import { attempt, recorded } from './workspace.ts'
 
 const DESCRIPTION = `Writes a whole text file, with its folders; what was in it before is replaced.
 Read an existing file first: everything that is not in content is lost; only its encoding, line ends and permissions are kept. To change a part of a file, use edit.`
+
+const Input = spoken(() =>
+  z.object({
+    file_path: z.string().describe('The file: absolute, or relative to the working directory.'),
+    content: z.string().describe('All that will be in the file.'),
+  }),
+)
 
 export const makeWriteFile = (): Tool =>
   builtIn({
@@ -16,10 +23,7 @@ export const makeWriteFile = (): Tool =>
     action: 'WriteFileAction',
     observation: 'WriteFileObservation',
     description: DESCRIPTION,
-    input: z.object({
-      file_path: z.string().describe('The file: absolute, or relative to the working directory.'),
-      content: z.string().describe('All that will be in the file.'),
-    }),
+    input: Input,
     annotations: { openWorldHint: false },
     run: ({ file_path, content }, hands) => {
       const path = posix.resolve(hands.workingDir, file_path)
