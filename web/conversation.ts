@@ -28,12 +28,24 @@ export function conversationView(api: Api, id: string, hooks: ConversationHooks)
   const control = (label: string, run: () => Promise<unknown>, className = '') =>
     form('inline', run, button(label, className))
 
+  const goOn = () => [control('Go on', post('run'), 'primary')]
   const controlsFor: Record<string, () => Content[]> = {
-    waiting_for_confirmation: () => [
-      h('span', {}, 'The agent asks before it acts.'),
-      control('Approve', post('events/respond_to_confirmation', { accept: true }), 'primary'),
-      control('Reject', post('events/respond_to_confirmation', { accept: false, reason: 'Rejected by the user' })),
-    ],
+    running: () => [control('Pause', post('pause')), control('Stop', post('interrupt'))],
+    paused: goOn,
+    error: goOn,
+    stuck: goOn,
+    waiting_for_confirmation: () => {
+      const reason = h('input', { placeholder: 'Why not? (optional)', ariaLabel: 'Reason to reject' })
+      const reject = () => {
+        const why = reason.value.trim()
+        return post('events/respond_to_confirmation', { accept: false, ...(why && { reason: why }) })()
+      }
+      return [
+        h('span', {}, 'The agent asks before it acts.'),
+        control('Approve', post('events/respond_to_confirmation', { accept: true }), 'primary'),
+        form('inline', reject, reason, button('Reject', '')),
+      ]
+    },
   }
 
   function show(next: Conversation): void {

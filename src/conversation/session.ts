@@ -49,6 +49,9 @@ export interface SessionOrder {
 /** How long the working directory may take to be made. */
 const PREPARE_MS = 10_000
 
+/** What hooks may take at the end: a server that stops waits for it. */
+const FAREWELL_MS = 5_000
+
 /** Makes the folder; one that is new or empty becomes a repository, so that there is something to compare with. */
 const PREPARE = `mkdir -p -- "$1" && cd -- "$1" && [ -z "$(ls -A)" ] && command -v git >/dev/null && git init -q; [ -d "$1" ]`
 
@@ -200,8 +203,9 @@ export class Session {
     return this.#mcp.problems()
   }
 
-  /** Ends what its tools left running. */
+  /** Ends what its tools left running. Hooks may have a last word, which nobody waits for long. */
   async close(): Promise<void> {
+    await this.hook('SessionEnd', {}, AbortSignal.timeout(FAREWELL_MS)).catch(() => undefined)
     this.#closing.abort()
     const tools = this.#builtIn.map(tool => tool.close?.())
     await Promise.allSettled([...tools, this.#mcp.close(), this.#hooks?.close()])
