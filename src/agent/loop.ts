@@ -88,7 +88,7 @@ async function settle({ book, execute }: LoopParts, signal: AbortSignal): Promis
     batch = []
     const { running, open } = standing
     if (!running || open.length === 0) return {}
-    const known = open.map(({ id }) => book.shown.find(event => event.id === id && event.kind === 'ActionEvent'))
+    const known = open.map(({ id }) => book.shown.find(event => event.id === id))
     const cut = open.some(({ stand }) => stand === 'begun') || known.includes(undefined)
     if (cut) return { drafts: open.map(cutShort) }
     const actions = known as ActionEvent[]
@@ -137,7 +137,8 @@ async function step(parts: LoopParts, signal: AbortSignal): Promise<Standing> {
   if (parts.detectsStuck && stuckness(book.branch) === 'nudge') await book.keep(() => ({ drafts: [corrective(NUDGE)] }))
   const mind = await parts.mind()
   const heard = book.lastUserMessage
-  const reply = named(book, await ask(parts, mind, signal))
+  const answer = named(book, await ask(parts, mind, signal))
+  const reply = { ...answer, text: execute.mask(answer.text), reasoning: execute.mask(answer.reasoning) }
   const { text, calls } = understand(reply, execute.tools, id => isUsed(book, id))
   if (calls.length === 0) return say(book, mind, reply, { text, heard }, signal)
 

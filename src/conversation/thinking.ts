@@ -49,7 +49,7 @@ export class Thinking {
 
   /** One answer about the conversation. It leaves no trace in it but what it cost. */
   ask(id: string, question: string, signal: AbortSignal): Promise<string> {
-    return this.#beside(id, async (run, session) => {
+    return this.#beside(id, signal, async (run, session) => {
       await session.ready(signal)
       return run.ask(question, signal)
     })
@@ -59,16 +59,17 @@ export class Thinking {
   async condense(id: string, signal: AbortSignal): Promise<void> {
     const view = await this.#parts.journal.view(id)
     if (view?.state.execution_status === 'running') throw fault('conversation_running')
-    await this.#beside(id, run => run.condense(signal))
+    await this.#beside(id, signal, run => run.condense(signal))
   }
 
   /** What fails here is told to whoever asked, and to nobody else. */
-  #beside<T>(id: string, work: (run: Run, session: Session) => Promise<T>): Promise<T> {
+  #beside<T>(id: string, signal: AbortSignal, work: (run: Run, session: Session) => Promise<T>): Promise<T> {
     return this.#parts.sessions.with(id, async session => {
       using run = await Run.open(session, this.#parts)
       try {
         return await work(run, session)
       } catch (error) {
+        if (signal.aborted) throw fault('bad_request', 'Whoever asked has gone')
         if (error instanceof ModelError || error instanceof Ended) throw fault('model_failed', error.message)
         throw error
       }

@@ -30,7 +30,7 @@ export class Masker {
     }
     // What is hidden already is passed over, for it may hold a secret's word.
     this.#first[bucket(HIDDEN, 0)] = 1
-    const short = secrets.filter(value => value.length < SHORT).map(escaped)
+    const short = secrets.filter(value => value.length < SHORT).map(value => RegExp.escape(value))
     if (short.length > 0)
       this.#short = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${short.join('|')})(?![\\p{L}\\p{N}_])`, 'gu')
   }
@@ -123,8 +123,6 @@ function base64(bytes: Buffer): string[] {
   const standard = [whole, whole.replace(/=+$/, ''), ...cores]
   return [...standard, ...standard.map(text => text.replaceAll('+', '-').replaceAll('/', '_'))]
 }
-
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 const hideShort = (text: string, short: RegExp): string =>
   text

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ClientError } from '../../src/api/client.ts'
+import type { RouteSpec } from '../../src/api/route.ts'
+import { routes } from '../../src/api/routes/index.ts'
 import { hexUuid, newId } from '../../src/lib/id.ts'
 import { aMessage, anOrder, TestServer } from '../support/server.ts'
 
@@ -50,33 +52,30 @@ describe('conversations', () => {
   })
 
   test('an unknown conversation is 404, on every route that names one', async () => {
-    const params = { conversation_id: newId() }
-    const { client } = server
-    await assert.rejects(client.getConversation({ params }), status(404))
-    await assert.rejects(client.updateConversation({ params, body: { title: 'x' } }), status(404))
-    await assert.rejects(client.deleteConversation({ params }), status(404))
-    await assert.rejects(client.runConversation({ params }), status(404))
-    await assert.rejects(client.searchEvents({ params }), status(404))
-    await assert.rejects(client.countEvents({ params }), status(404))
-    await assert.rejects(client.getEvent({ params: { ...params, event_id: 'x' } }), status(404))
-    await assert.rejects(client.batchEvents({ params }), status(404))
-    await assert.rejects(client.sendMessage({ params, body: aMessage('x') }), status(404))
-    await assert.rejects(client.respondToConfirmation({ params, body: { accept: true } }), status(404))
-    await assert.rejects(client.streamEvents({ params }), status(404))
-    await assert.rejects(client.pauseConversation({ params }), status(404))
-    await assert.rejects(client.interruptConversation({ params }), status(404))
-    await assert.rejects(
-      client.setConfirmationPolicy({ params, body: { policy: { kind: 'NeverConfirm' } } }),
-      status(404),
-    )
-    await assert.rejects(client.setSecurityAnalyzer({ params, body: { security_analyzer: null } }), status(404))
-    await assert.rejects(client.updateConversationSecrets({ params, body: { secrets: { A: 'x' } } }), status(404))
-    await assert.rejects(client.switchLlm({ params, body: { llm: { model: 'demo/guide' } } }), status(404))
-    await assert.rejects(client.askAgent({ params, body: { question: 'x' } }), status(404))
-    await assert.rejects(client.condenseConversation({ params }), status(404))
-    await assert.rejects(client.forkConversation({ params, body: {} }), status(404))
-    await assert.rejects(client.navigateConversation({ params, body: { event_id: null } }), status(404))
-    await assert.rejects(client.agentFinalResponse({ params }), status(404))
+    const bodies: Record<string, object> = {
+      updateConversation: { title: 'x' },
+      sendMessage: aMessage('x'),
+      respondToConfirmation: { accept: true },
+      setConfirmationPolicy: { policy: { kind: 'NeverConfirm' } },
+      setSecurityAnalyzer: { security_analyzer: null },
+      updateConversationSecrets: { secrets: { A: 'x' } },
+      switchLlm: { llm: { model: 'demo/guide' } },
+      switchProfile: { profile_name: 'x' },
+      askAgent: { question: 'x' },
+      navigateConversation: { event_id: null },
+      startGoal: { objective: 'x' },
+    }
+    const named = Object.entries<RouteSpec>(routes).filter(([, { path }]) => path.includes('{conversation_id}'))
+    assert.ok(named.length > 25)
+    for (const [name, { method, path }] of named) {
+      const body = bodies[name]
+      const answer = await fetch(server.url + path.replace('{conversation_id}', newId()).replace(/\{\w+\}/, 'x'), {
+        method,
+        headers: { 'X-Session-API-Key': server.key, 'Content-Type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      assert.equal(answer.status, 404, `${name}: ${await answer.text()}`)
+    }
   })
 
   test('a batch keeps the order of its ids and says null for the unknown', async () => {
@@ -150,6 +149,19 @@ describe('conversations', () => {
     await server.client.runConversation({ params })
     assert.equal((await server.atRest(id)).execution_status, 'finished')
     assert.deepEqual((await notation(id)).slice(6), ['agent', 'running', 'MessageEvent agent', 'finished'])
+  })
+
+  test('a model that cannot be asked on the side is a 502 for who asked, and no error of the conversation', async () => {
+    const llm = { model: 'openai/any', base_url: 'http://127.0.0.1:65535/v1', api_key: 'k', num_retries: 0 }
+    const { id } = await server.client.startConversation({ body: anOrder({ agent: { kind: 'Agent', llm } }) })
+    const params = { conversation_id: id }
+    for (const text of 'abcdefgh') await server.client.sendMessage({ params, body: aMessage(text) })
+    const before = await notation(id)
+    await assert.rejects(server.client.askAgent({ params, body: { question: 'Why?' } }), status(502))
+    assert.deepEqual(await notation(id), before)
+    await assert.rejects(server.client.condenseConversation({ params }), status(502))
+    assert.deepEqual(await notation(id), [...before, 'CondensationRequest environment'])
+    assert.equal((await server.client.getConversation({ params })).execution_status, 'idle')
   })
 
   test('what nobody here can do is refused by name, and nothing is begun', async () => {

@@ -206,11 +206,12 @@ describe('a directory as a git delta', () => {
 describe('a conversation as a zip file', () => {
   test('holds what it is and all its events, and no secret', async () => {
     const secret = 'sk-very-secret-0123456789'
-    const agent = { kind: 'Agent' as const, llm: { model: 'openai/any', api_key: secret } }
+    const agent = { kind: 'Agent' as const, llm: { model: 'demo/guide', api_key: secret } }
     const secrets = { TOKEN: { kind: 'StaticSecret' as const, value: secret } }
     const { id } = await server.client.startConversation({
       body: anOrder({ agent, secrets, initial_message: aMessage('first') }),
     })
+    await server.atRest(id)
     for (let i = 0; i < 5; i++)
       await server.client.sendMessage({ params: { conversation_id: id }, body: aMessage(`message ${i} ü`) })
     const { items } = await server.client.searchEvents({ params: { conversation_id: id } })

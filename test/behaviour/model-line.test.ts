@@ -38,6 +38,20 @@ test('A redirect is not followed: the key is for the one the order names', async
   assert.equal(elsewhere.count, 0)
 })
 
+test('An address that is never called is refused for good, one that cannot be found only for now', async () => {
+  const reach = async (base_url: string) => {
+    await using asked = await opened(CHAT, [], { base_url })
+    return await asked.ask().catch(error => error)
+  }
+  const metadata = await reach('http://169.254.169.254/v1')
+  assert.equal(metadata.code, 'LLMBadRequestError')
+  assert.match(metadata.message, /metadata/)
+  assert.equal((await reach('http://127.0.0.1:1/v1')).retryable, false)
+  const lost = await reach('http://no-such-host.invalid/v1')
+  assert.equal(lost.code, 'LLMServiceUnavailableError')
+  assert.match(lost.message, /No address is known/)
+})
+
 test('Two calls with one id become two', async () => {
   const calls = [1, 2].map(n => ({ name: 'look', arguments: { n }, id: 'same' }))
   await using asked = await opened(CHAT, [{ calls }], { stream: false })

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { Event, type MessageEvent } from '../../src/api/events.ts'
 import type { Draft } from '../../src/api/draft.ts'
+import { Event, type MessageEvent } from '../../src/api/events.ts'
 import { place } from '../../src/conversation/draft.ts'
 import { initialState, isTreeNode } from '../../src/conversation/state.ts'
 import { newId } from '../../src/lib/id.ts'
@@ -216,9 +216,7 @@ async function eventsOf({ client }: TestServer, conversation_id: string, sort_or
 const isSent = (event: Event): event is MessageEvent => event.kind === 'MessageEvent' && event.source === 'user'
 
 const textIn = (event: Event): string | undefined =>
-  isSent(event) && event.llm_message.content[0]?.type === 'text'
-    ? event.llm_message.content[0].text
-    : undefined
+  isSent(event) && event.llm_message.content[0]?.type === 'text' ? event.llm_message.content[0].text : undefined
 
 /** Compares what was sent with what is there, in the order of the log. From now on the fate of all of it is known. */
 function settle(what: string, sent: Map<string, Sent>, there: string[], tick: number): void {

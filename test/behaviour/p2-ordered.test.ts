@@ -351,12 +351,13 @@ test('P2 every reader, cut and resumed at random, sees each event once, in order
   const lengths = new Map<string, number>()
   for (const id of ids) lengths.set(id, (await readLog(server, id)).length)
   const connections = await Promise.all(readers.map(reader => reader.complete(lengths.get(reader.id)!)))
-  for (const id of ids)
-    await server.client.sendMessage({ params: { conversation_id: id }, body: aMessage('the last word') })
-  await Promise.all(readers.map((reader, i) => reader.complete(lengths.get(reader.id)! + 2, connections[i])))
-
   const logs = new Map<string, string[]>()
-  for (const id of ids) logs.set(id, await readLog(server, id))
+  for (const id of ids) {
+    await server.client.sendMessage({ params: { conversation_id: id }, body: aMessage('the last word') })
+    logs.set(id, await readLog(server, id))
+  }
+  await Promise.all(readers.map((reader, i) => reader.complete(logs.get(reader.id)!.length, connections[i])))
+
   for (const reader of readers) assertSame(reader.seen, logs.get(reader.id)!, `The ${reader.name}`)
   for (const log of logs.values()) {
     const times = log.map(text => JSON.parse(text).timestamp as string)

@@ -101,7 +101,7 @@ describe('P6: every route, in both modes, for every credential from everywhere',
       [...free, 'signIn', 'signOut'],
     )
     for (const [name, { method, path, access, headers }] of table) {
-      const stores = path.startsWith('/api/settings') && method !== 'GET'
+      const stores = /^\/api\/(settings|profiles)/.test(path) && method !== 'GET'
       const needed = path.startsWith('/api/v1/sandboxes/') ? 'sandbox' : 'key'
       // A conversation is given secrets by whoever may start it with them. It tells none.
       const gives = method === 'POST' && path === '/api/conversations/{conversation_id}/secrets'

@@ -181,6 +181,7 @@ describe('P6: keys and addresses', () => {
     const { client, url, key } = server
     const { id } = await client.startConversation({ body: anOrder({ initial_message: aMessage('hello') }) })
     await client.putSecret({ body: { name: 'nothing', value: 'secret' } })
+    await server.atRest(id)
     const state = async () => JSON.stringify([await client.searchConversations(), await client.listSecrets()])
     const before = await state()
     for (const spec of Object.values<RouteSpec>(routes)) {

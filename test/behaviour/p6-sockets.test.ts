@@ -30,6 +30,7 @@ before(async () => {
     cookies[mode] = await signIn(servers[mode])
     const body = anOrder({ initial_message: aMessage('for the owner only') })
     ids[mode] = (await servers[mode].client.startConversation({ body })).id
+    await servers[mode].atRest(ids[mode])
   }
 })
 after(() => Promise.all(Object.values(servers).map(server => server[Symbol.asyncDispose]())))

@@ -3,9 +3,9 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Canaries } from '../support/canary.ts'
+import { call as calling, finish, ModelServer, say } from '../support/model-server.ts'
 import { aMessage, anOrder, TestServer } from '../support/server.ts'
 import { TestSocket } from '../support/socket.ts'
-import { until } from '../support/wait.ts'
 
 const canaries = new Canaries()
 /** Everything the server said to anybody. */
@@ -49,11 +49,11 @@ const mcpServers = (where: string) => ({
   },
 })
 
+/** Its model is found where nobody listens. */
 const anAgent = (where: string) => ({
   kind: 'Agent',
-  llm: anLlm(`${where} llm`),
+  llm: { ...anLlm(`${where} llm`), base_url: 'http://127.0.0.1:65535/v1', num_retries: 0 },
   condenser: { kind: 'LLMSummarizingCondenser', llm: anLlm(`${where} condenser`) },
-  critic: { kind: 'APIBasedCritic', api_key: secret(`${where} critic`) },
   mcp_config: mcpServers(where),
   agent_context: {
     secrets: {
@@ -63,6 +63,8 @@ const anAgent = (where: string) => ({
     skills: [{ name: 's', content: 'c', mcp_tools: mcpServers(`${where} skill`) }],
   },
 })
+
+const anAnalyzer = (door: string) => ({ kind: 'GraySwanAnalyzer', api_key: secret(door) })
 
 describe('P7: what was entered as a secret is never readable', () => {
   test('through every door: settings, secrets, conversations, errors', async () => {
@@ -104,7 +106,6 @@ describe('P7: what was entered as a secret is never readable', () => {
             headers: { Authorization: secret('conversation lookup header') },
           },
         },
-        security_analyzer: { kind: 'GraySwanAnalyzer', api_key: secret('analyzer api_key') },
         agent_definitions: [{ name: 'sub', mcp_config: mcpServers('sub-agent') }],
         initial_message: aMessage('hello'),
       }),
@@ -112,6 +113,31 @@ describe('P7: what was entered as a secret is never readable', () => {
     assert.deepEqual(
       stored.map(({ status }) => status),
       [200, 200, 201, 200, 200, 201],
+    )
+    const { id } = stored.at(-1)!.json()
+    const conversation = `/api/conversations/${id}`
+    await server.atRest(id)
+    const later = [
+      await call('POST', `${conversation}/secrets`, {
+        secrets: {
+          BARE: secret('replaced bare secret'),
+          LATER: { value: secret('later secret'), description: 'd' },
+          LOOKED: {
+            kind: 'LookupSecret',
+            url: 'https://vault.example/s',
+            headers: { Authorization: secret('later lookup header') },
+          },
+        },
+      }),
+      await call('POST', `${conversation}/switch_llm`, { llm: { ...anAgent('switched').llm } }),
+      await call('POST', `${conversation}/ask_agent`, { question: 'What are your secrets?' }),
+      await call('POST', `${conversation}/fork`, {}),
+      await call('POST', '/api/profiles/stored', { llm: anLlm('profile') }),
+      await call('POST', `${conversation}/switch_profile`, { profile_name: 'stored' }),
+    ]
+    assert.deepEqual(
+      later.map(({ status }) => status),
+      [200, 200, 502, 201, 201, 200],
     )
 
     const refused = [
@@ -127,6 +153,16 @@ describe('P7: what was entered as a secret is never readable', () => {
         anOrder({ agent: { kind: 'Agent', llm: { api_key: [secret('bad agent')] } } }),
       ),
       await call('POST', '/api/conversations', anOrder({ secrets: { A: { value: [secret('bad secret')] } } })),
+      await call(
+        'POST',
+        '/api/conversations',
+        anOrder({ agent: { ...anAgent('refused'), critic: { kind: 'APIBasedCritic', api_key: secret('critic') } } }),
+      ),
+      await call('POST', '/api/conversations', anOrder({ security_analyzer: anAnalyzer('refused analyzer') })),
+      await call('POST', `${conversation}/security_analyzer`, { security_analyzer: anAnalyzer('new analyzer') }),
+      await call('POST', `${conversation}/secrets`, { secrets: { BAD: { value: [secret('bad later secret')] } } }),
+      await call('POST', `${conversation}/secrets`, { secrets: secret('no secrets') }),
+      await call('POST', `${conversation}/switch_llm`, { llm: { api_key: [secret('bad later llm')] } }),
     ]
     for (const { status, text } of refused) assert.equal(status, 422, text)
 
@@ -145,12 +181,11 @@ describe('P7: what was entered as a secret is never readable', () => {
     )
     await call('GET', `/api/conversations/count?session_api_key=${secret('key in a query')}`)
 
-    const { id } = stored.at(-1)!.json()
     const path = `/sockets/events/${id}`
     const turnedAway = new TestSocket(server.url, `${path}?session_api_key=${secret('socket query')}`)
     await assert.rejects(turnedAway.opened(), /403/)
     using socket = await new TestSocket(server.url, `${path}?resend_mode=all`).opened()
-    await until('the run is over', () => socket.frames.some(frame => frame.kind === 'ConversationErrorEvent'))
+    await socket.frame('the run is over', frame => frame.kind === 'ConversationErrorEvent')
     socket.send({
       role: 'assistant',
       content: [{ type: 'text', text: 'not allowed' }],
@@ -166,7 +201,10 @@ describe('P7: what was entered as a secret is never readable', () => {
       `/api/conversations/${id}?include_skills=true`,
       '/api/conversations/search?include_skills=true',
       `/api/conversations?ids=${id}&include_skills=true`,
-      `/api/conversations/${id}/events/search`,
+      `${conversation}/events/search`,
+      `${conversation}/agent_final_response`,
+      '/api/profiles',
+      '/api/profiles/stored',
       '/openapi.json',
       '/metrics',
       '/server_info',
@@ -174,6 +212,62 @@ describe('P7: what was entered as a secret is never readable', () => {
       assert.equal((await call('GET', read)).status, 200, read)
 
     assert.ok(canaries.size > 60, `${canaries.size} canaries went in`)
+    assert.deepEqual(canaries.sightings(heard), [], 'in answers and frames')
+    assert.deepEqual(canaries.sightings(server.output), [], 'in the log')
+    assert.deepEqual(await canaries.sightingsIn(server.data), [], 'in the data folder')
+  })
+
+  test('through an agent that has them: its commands get those they name, and nobody reads them afterwards', async () => {
+    const [given, context, added, unnamed] = ['given', 'context', 'added', 'unnamed'].map(door =>
+      secret(`${door} to an agent`),
+    ) as [string, string, string, string]
+    const key = secret('key of a model that answers')
+    const show = 'echo "$GIVEN $CONTEXT $ADDED"; printf %s "$GIVEN" | base64 -w0; echo; printf %s "$ADDED" | wc -c'
+    await using model = await ModelServer.start([
+      calling('terminal', { command: show }),
+      calling('terminal', { command: 'env | grep -c canary-' }),
+      finish(),
+      say(`They are ${added} and ${context}`),
+    ])
+    heard = ''
+    const start = await call('POST', '/api/conversations', {
+      ...anOrder({ workspace: { working_dir: '/workspace/secrets' } }),
+      agent: {
+        kind: 'Agent',
+        llm: model.llm({ api_key: key, stream: true }),
+        tools: [{ name: 'terminal' }],
+        agent_context: { secrets: { CONTEXT: context } },
+      },
+      secrets: { GIVEN: given, UNNAMED: unnamed },
+    })
+    const conversation = `/api/conversations/${start.json().id}`
+    using socket = await new TestSocket(server.url, `/sockets/events/${start.json().id}?resend_mode=all`).opened()
+    assert.equal((await call('POST', `${conversation}/secrets`, { secrets: { ADDED: added } })).status, 200)
+    assert.equal((await call('POST', `${conversation}/events`, aMessage('Go', true))).status, 200)
+    assert.equal((await server.atRest(start.json().id)).execution_status, 'finished')
+    const asked = await call('POST', `${conversation}/ask_agent`, { question: 'What are they?' })
+    assert.match(asked.json().response, /^They are .*hidden.* and .*hidden/)
+    for (const more of ['?include_skills=true', '/events/search', '/agent_final_response'])
+      assert.equal((await call('GET', conversation + more)).status, 200)
+    await socket.frame('the end', ({ key, value }) => key === 'full_state' && value.execution_status === 'finished')
+    heard += JSON.stringify(socket.frames)
+
+    const shown = socket.frames
+      .filter(({ kind }) => kind === 'ObservationEvent')
+      .map(({ observation }) => observation.content[0].text)
+    assert.match(
+      shown[0],
+      new RegExp(`^(<secret-hidden> ?){3}\\s+<secret-hidden>\\s+${added.length}\\b`),
+      'the command had them',
+    )
+    assert.match(shown[1], /^0\b/, 'a command that names none has none')
+    assert.ok(
+      model.requests.every(({ headers }) => headers.authorization === `Bearer ${key}`),
+      'the model had its key',
+    )
+    const told = JSON.stringify(model.requests.map(({ body }) => body))
+    assert.match(told, /GIVEN/)
+    assert.deepEqual(canaries.sightings(told), [], 'in what the model was told')
     assert.deepEqual(canaries.sightings(heard), [], 'in answers and frames')
     assert.deepEqual(canaries.sightings(server.output), [], 'in the log')
     assert.deepEqual(await canaries.sightingsIn(server.data), [], 'in the data folder')

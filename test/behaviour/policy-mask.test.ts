@@ -73,6 +73,9 @@ describe('P7: secrets in output', () => {
     })
     assert.deepEqual(masker.maskDeep({ command: 'cat view' }), { command: `cat ${HIDDEN}` })
   })
+  test('short ones with signs in them are hidden as words', () => {
+    assert.equal(new Masker(['-1', 'a-b', '.*']).mask('x -1 a-b ab .*'), `x ${HIDDEN} ${HIDDEN} ab ${HIDDEN}`)
+  })
   test('blank values hide nothing', () => {
     assert.equal(new Masker(['', ' ', '\n']).mask('a b\nc'), 'a b\nc')
     assert.equal(new Masker([]).mask('abc'), 'abc')

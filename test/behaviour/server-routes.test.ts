@@ -48,6 +48,15 @@ describe('what anybody may ask', () => {
     assert.ok(!text.includes(server.data) && !text.includes(KEY))
   })
 
+  test('/server_info names the tools that an order may name, as /api/tools/ does: each is taken', async () => {
+    const { usable_tools } = await server.client.serverInfo()
+    assert.ok(usable_tools.includes('terminal') && usable_tools.includes('file_editor'))
+    assert.deepEqual(await server.client.listTools(), usable_tools)
+    const agent = { ...anOrder().agent, tools: usable_tools.map(name => ({ name })) }
+    const { id } = await server.client.startConversation({ body: anOrder({ agent }) })
+    await server.client.deleteConversation({ params: { conversation_id: id } })
+  })
+
   test('/ is the page for a browser and the server info for everybody else', async () => {
     const page = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     assert.match(page.headers['content-type'] ?? '', /^text\/html/)

@@ -12,6 +12,8 @@ const LARGE = 100_000
 const PROMPT_MS = 2000
 /** So many messages of that size fill every buffer on the way to a reader that does not read, the system's as well. */
 const FILLING = 300
+/** Of so many messages: each is two, and the prompt comes with the first. */
+const eventsOf = (messages: number): number => 1 + 2 * messages
 
 /** A reader over real TCP that can stop reading. From the start, or after an event. */
 abstract class Reader {
@@ -166,13 +168,13 @@ describe('P5 a slow reader harms only itself', { concurrency: true }, () => {
       using second = new StreamReader(server, id)
       const fast = [first, second]
       await house.say()
-      for (const reader of [slow, ...fast]) await until('all are live', () => reader.seen.length === 2)
+      for (const reader of [slow, ...fast]) await until('all are live', () => reader.seen.length === eventsOf(1))
 
       slow.pause()
       for (let said = 1; said <= FILLING && (await house.readers()) === 3; said++) {
         await house.say()
         for (const reader of fast)
-          await until('a fast reader has it', () => reader.seen.length === 2 + 2 * said, PROMPT_MS)
+          await until('a fast reader has it', () => reader.seen.length === eventsOf(1 + said), PROMPT_MS)
       }
       await until('it is given up', async () => (await house.readers()) === 2, READER_PATIENCE_MS + 10_000)
       for (let i = 0; i < 5; i++) await house.say()
@@ -215,13 +217,13 @@ describe('P5 a slow reader harms only itself', { concurrency: true }, () => {
         await house.say()
         slow.resume()
       }
-      const behind = 2 * (long + meanwhile) - slow.seen.length
+      const behind = eventsOf(long + meanwhile) - slow.seen.length
       assert.ok((behind / 2) * LARGE > 2 * READER_BUFFER_BYTES, `it is only ${behind} events behind`)
       assert.equal(slow.closed, undefined)
 
       slow.onEvent = () => undefined
       slow.resume()
-      await until('it has everything', () => slow.seen.length >= 2 * (long + meanwhile), 60_000)
+      await until('it has everything', () => slow.seen.length >= eventsOf(long + meanwhile), 60_000)
       assert.equal(slow.closed, undefined)
       assert.deepEqual(slow.seen, await house.log())
       assert.doesNotMatch(server.output, /MaxListenersExceededWarning/)
@@ -232,11 +234,11 @@ describe('P5 a slow reader harms only itself', { concurrency: true }, () => {
     using socket = new SocketReader(house.server, house.id)
     using stream = new StreamReader(house.server, house.id)
     await house.say(1)
-    for (const reader of [socket, stream]) await until('it is live', () => reader.seen.length === 2)
+    for (const reader of [socket, stream]) await until('it is live', () => reader.seen.length === eventsOf(1))
     await house.say(3 * READER_BUFFER_BYTES)
     await house.say(1)
     for (const reader of [socket, stream]) {
-      await until('all came', () => reader.closed ?? reader.seen.length === 6)
+      await until('all came', () => reader.closed ?? reader.seen.length === eventsOf(3))
       assert.equal(reader.closed, undefined)
       assert.deepEqual(reader.seen, await house.log())
     }
@@ -268,9 +270,9 @@ describe('P5 a slow reader harms only itself', { concurrency: true }, () => {
       reader.onEvent = () => reader.pause()
     }
     using fast = new SocketReader(server, id)
-    await until('a reader beside them has everything', () => fast.seen.length === 2 * (said + 1))
+    await until('a reader beside them has everything', () => fast.seen.length === eventsOf(said + 1))
     await house.say(1)
-    await until('and is live', () => fast.seen.length === 2 * (said + 2))
+    await until('and is live', () => fast.seen.length === eventsOf(said + 2))
     const grown = house.memory() - before
     assert.ok(grown < bound, `the server grew by ${grown >> 20} MB, more than ${bound >> 20} MB`)
   })
@@ -306,7 +308,7 @@ describe('P5 a slow reader harms only itself', { concurrency: true }, () => {
     }
     slow.onEvent = () => undefined
     slow.resume()
-    await until('it has everything', () => slow.closed ?? slow.seen.length === 600)
+    await until('it has everything', () => slow.closed ?? slow.seen.length === eventsOf(300))
     assert.equal(slow.closed, undefined)
   })
 })

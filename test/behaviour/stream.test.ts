@@ -37,8 +37,11 @@ const follow = (id: string, query = '', at = server): Promise<TestSocket> =>
   new TestSocket(at.url, `/sockets/events/${id}${query}`).opened()
 
 const isSnapshot = (frame: Frame): boolean => frame.key === 'full_state'
+const isMessage = ({ kind }: Frame): boolean => kind === 'MessageEvent'
+const textOf = ({ llm_message }: Frame): string => llm_message.content[0].text
+/** What was said to the agent. */
 const texts = (events: Frame[]): string[] =>
-  events.filter(({ kind }) => kind === 'MessageEvent').map(({ llm_message }) => llm_message.content[0].text)
+  events.filter(event => isMessage(event) && event.source === 'user').map(textOf)
 const ids = (events: Frame[]): string[] => events.map(({ id }) => id)
 
 /** Waits for a message that comes after all that is under way, so that what did not come before it does not come. */
@@ -124,7 +127,7 @@ describe('the first frame of a socket', () => {
 
     await say(id, 'hello')
     using later = await follow(id, '?resend_mode=all')
-    const [message] = await log(id)
+    const [, message] = await log(id)
     const known = (await later.frame('any', () => true)).value
     assert.deepEqual(Object.keys(known).sort(), [...FIELDS, 'last_user_message_id', 'leaf_event_id'].sort())
     assert.equal(known.last_user_message_id, message.id)
@@ -141,7 +144,7 @@ describe('the first frame of a socket', () => {
         mcp_config: { one: { command: 'x', env: { TOKEN: 'canary' } } },
       },
       secrets: { A: 'canary', B: { kind: 'StaticSecret', value: 'canary', description: 'b' } },
-      security_analyzer: { kind: 'GraySwanAnalyzer', grayswan_api_key: 'canary' },
+      security_analyzer: { kind: 'LLMSecurityAnalyzer' },
       hook_config: { stop: [{ hooks: [{ command: 'true' }] }] },
     })
     const { id } = await server.client.startConversation({ body: order })
@@ -153,7 +156,7 @@ describe('the first frame of a socket', () => {
     assert.equal(value.agent.mcp_config.one.env.TOKEN, '**********')
     assert.equal(value.secret_registry.secret_sources.A.value, '**********')
     assert.equal(value.secret_registry.secret_sources.B.description, 'b')
-    assert.equal(value.security_analyzer.kind, 'GraySwanAnalyzer')
+    assert.equal(value.security_analyzer.kind, 'LLMSecurityAnalyzer')
     assert.equal(value.agent.agent_context.skills[0].content, 'a long story')
     assert.ok(value.hook_config)
   })
@@ -165,14 +168,15 @@ describe('the first frame of a socket', () => {
     using sse = await Sse.open(id)
     await say(id, 'go', true)
     for (const frames of [() => one.frames, () => other.frames, () => sse.blocks.map(({ data }) => data)]) {
-      const over = (frame: Frame) => isSnapshot(frame) && frame.value.execution_status === 'error'
+      const over = (frame: Frame) => isSnapshot(frame) && frame.value.execution_status === 'finished'
       await until('the run is over', () => frames().some(over))
       const before = frames().slice(1, frames().findIndex(over))
-      assert.equal(before.at(-1).kind, 'ConversationErrorEvent')
+      assert.ok(before.some(event => isMessage(event) && event.source === 'agent'))
       assert.deepEqual(
         before.filter(({ key }) => key === 'execution_status').map(({ value }) => value),
-        ['running', 'error'],
+        ['running', 'finished'],
       )
+      assert.deepEqual(before, await log(id))
     }
   })
 })
@@ -200,7 +204,7 @@ describe('P2 what a socket replays', () => {
     const id = await conversation()
     await Promise.all(Array.from({ length: 120 }, (_, i) => say(id, `${i}`)))
     const replay = await replayed(id, '?resend_mode=all')
-    assert.equal(replay.length, 240)
+    assert.equal(replay.length, 1 + 240)
     const pages = await Promise.all(
       ['TIMESTAMP', 'TIMESTAMP_DESC'].map(async order => {
         const query = { limit: 100, sort_order: order as 'TIMESTAMP' }
@@ -253,7 +257,7 @@ describe('P2 what a socket replays', () => {
 describe('the frames of a socket', () => {
   test('P2 hold one event each, whole, in the shortest form there is for its size', async () => {
     const id = await conversation('x', 'x')
-    const size = Buffer.byteLength(JSON.stringify((await log(id))[2])) - 1
+    const size = Buffer.byteLength(JSON.stringify((await log(id))[3])) - 1
     const edges = [65_534, 65_535, 65_536, 65_537]
     for (const edge of edges) await say(id, 'x'.repeat(edge - size))
     const client = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -265,7 +269,7 @@ describe('the frames of a socket', () => {
       const end = answer.indexOf('\r\n\r\n')
       return end < 0 ? [] : serverFrames(answer.subarray(end + 4))
     }
-    await until('all came', () => frames().length === 1 + 2 * (2 + edges.length))
+    await until('all came', () => frames().length === 2 + 2 * (2 + edges.length))
     const events = frames().slice(1)
     client.destroy()
     assert.deepEqual(
@@ -413,7 +417,7 @@ describe('a message on a socket', () => {
     speaker.send({ role: 'user', content: 'plain' })
     for (const reader of [speaker, listener, sse]) {
       await until('both came', () => texts(reader.events).includes('plain'))
-      const [first, second] = reader.events.filter(({ kind }) => kind === 'MessageEvent')
+      const [first, second] = reader.events.filter(event => isMessage(event) && event.source === 'user')
       assert.equal(first.source, 'user')
       assert.deepEqual(
         first.llm_message.content.map(({ type }: Frame) => type),
@@ -519,7 +523,7 @@ describe('a message on a socket', () => {
     }
     await lastWord(id, modest)
     assert.equal(modest.closed, undefined)
-    assert.equal((await log(id)).length, 2)
+    assert.equal((await log(id)).length, 3)
   })
 })
 
@@ -549,7 +553,7 @@ describe('server-sent events', () => {
     const id = await conversation('a', 'b')
     using sse = await Sse.open(id)
     await say(id, 'c', true)
-    const over = ({ data }: Block) => isSnapshot(data) && data.value.execution_status === 'error'
+    const over = ({ data }: Block) => isSnapshot(data) && data.value.execution_status === 'finished'
     await until('the run is over', () => sse.blocks.some(over))
     assert.ok(isSnapshot(sse.blocks[0]!.data))
     for (const { id, data } of sse.blocks) assert.equal(id, isSnapshot(data) ? undefined : data.id)
@@ -600,8 +604,8 @@ describe('the end of a stream', () => {
     using sse = await Sse.open(id)
     using bystander = await follow(other)
     using streaming = await Sse.open(other)
-    for (const reader of [socket, sse]) await until('it is read', () => reader.events.length === 2)
-    await until('the other is read', () => bystander.frames.length === 1 && streaming.events.length === 2)
+    for (const reader of [socket, sse]) await until('it is read', () => reader.events.length === 3)
+    await until('the other is read', () => bystander.frames.length === 1 && streaming.events.length === 3)
     await server.client.deleteConversation({ params: { conversation_id: id } })
     assert.equal((await socket.ended()).code, 4004)
     await until('the stream ended', () => sse.ended)
@@ -649,7 +653,7 @@ describe('P1 nothing is told before it is durable', () => {
     })
     const messages = count({ sample: 200, deep: 2000 })
     for (let i = 0; i < messages; i += 4) await Promise.all([0, 1, 2, 3].map(k => say(id, `${i + k}`)))
-    await until('all came', () => fetched.length === 2 * messages)
+    await until('all came', () => fetched.length === 1 + 2 * messages)
     const events = await Promise.all(fetched)
     assert.deepEqual(ids(events), ids(socket.events))
   })
@@ -659,16 +663,14 @@ describe('events over REST', () => {
   test('null fields are left out of streams and pages, and are there in a single event and in a batch', async () => {
     const id = await conversation('a')
     const params = { conversation_id: id }
-    const [listed] = await log(id)
+    const listed = (await log(id)).find(isMessage)
     using socket = await follow(id, '?resend_mode=all')
     using sse = await Sse.open(id)
-    for (const reader of [socket, sse]) {
-      await until('it came', () => reader.events[0])
-      assert.deepEqual(reader.events[0], listed)
-    }
+    for (const reader of [socket, sse])
+      assert.deepEqual(await until('it came', () => reader.events.find(isMessage)), listed)
     assert.doesNotMatch(JSON.stringify(listed), /:null/)
     const single: Frame = await server.client.getEvent({ params: { ...params, event_id: listed.id } })
-    const NULLS = ['critic_result', 'llm_response_id', 'parent_id', 'sender']
+    const NULLS = ['critic_result', 'llm_response_id', 'sender']
     assert.deepEqual(
       Object.keys(single)
         .filter(key => single[key] === null)
@@ -709,27 +711,27 @@ describe('events over REST', () => {
     const id = await conversation('Red apples', 'ÄPFEL and pears', 'nothing')
     await say(id, 'Äpfel again', true)
     const params = { conversation_id: id }
-    await until('the run is over', async () => {
-      return (await server.client.getConversation({ params })).execution_status === 'error'
-    })
+    await server.atRest(id)
     const all = await log(id)
     const where = (keep: (event: Frame, i: number) => boolean) => ids(all.filter(keep))
-    const isMessage = ({ kind }: Frame) => kind === 'MessageEvent'
-    const says = (pattern: RegExp) => (event: Frame) => isMessage(event) && pattern.test(texts([event])[0]!)
+    const from = (source: string) => where(event => event.source === source)
+    const says = (pattern: RegExp) => (event: Frame) => isMessage(event) && pattern.test(textOf(event))
     const dotted = 'openhands.sdk.event.llm_convertible.message.MessageEvent'
     const cases: [filters: Record<string, string>, expected: string[]][] = [
       [{}, ids(all)],
       [{ kind: 'MessageEvent' }, where(isMessage)],
       [{ kind: dotted }, where(isMessage)],
-      [{ kind: 'ConversationErrorEvent' }, where(({ kind }) => kind === 'ConversationErrorEvent')],
+      [{ kind: 'SystemPromptEvent' }, ids(all.slice(0, 1))],
       [{ kind: 'Message' }, []],
-      [{ source: 'user' }, where(isMessage)],
-      [{ source: 'environment' }, where(event => !isMessage(event))],
+      [{ source: 'user' }, from('user')],
+      [{ source: 'agent' }, from('agent')],
+      [{ source: 'environment' }, from('environment')],
       [{ source: 'hook' }, []],
       [{ body: 'APPLE' }, where(says(/apple/))],
       [{ body: 'äpfel' }, where(says(/äpfel/i))],
       [{ body: 'red apples' }, where(says(/Red apples/))],
-      [{ body: 'error' }, []],
+      [{ body: 'built-in guide' }, where(says(/built-in guide/))],
+      [{ body: 'environment' }, []],
       [{ body: '%' }, []],
       [{ body: 'äpfel', kind: 'MessageEvent', source: 'user' }, where(says(/äpfel/i))],
       [{ body: 'äpfel', source: 'agent' }, []],

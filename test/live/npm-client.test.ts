@@ -52,9 +52,12 @@ describe('the published npm client, unmodified', () => {
       (await client.getEvents(id, [items[0]!.id, 'unknown'])).map(event => event?.id ?? null),
       [items[0]!.id, null],
     )
-    assert.equal(await client.getEventCount(id), 2)
+    assert.equal(await client.getEventCount(id), 3)
     await client.respondToConfirmation(id, { accept: true })
     await client.runConversation(id)
+    assert.equal((await server.atRest(id)).execution_status, 'finished')
+    const { items: said } = await client.searchEvents(id, { source: 'agent', kind: 'MessageEvent' })
+    assert.equal(said.length, 1)
     await client.deleteConversation(id)
     assert.deepEqual(await client.getConversations([id]), [null])
   })
@@ -74,7 +77,10 @@ describe('the published npm client, unmodified', () => {
     await until('the message came', () => frames.some(frame => frame.kind === 'MessageEvent'))
     socket.stop()
     const list = new RemoteEventsList(options, id)
-    assert.equal((await list.getEvents()).length, 2)
+    assert.deepEqual(
+      (await list.getEvents()).map(({ kind }) => kind),
+      ['SystemPromptEvent', 'MessageEvent', 'ConversationStateUpdateEvent'],
+    )
   })
 
   test('reads and changes settings, secrets and MCP servers', async () => {

@@ -26,8 +26,10 @@ after(() => browser?.close())
 const portOf = ({ url }: { url: string }) => new URL(url).port
 
 /** A conversation and a secret that somebody might want. Its id is the conversation's. */
-async function furnish({ client }: TestServer): Promise<string> {
+async function furnish(server: TestServer): Promise<string> {
+  const { client } = server
   const { id } = await client.startConversation({ body: anOrder({ initial_message: aMessage(MESSAGE) }) })
+  await server.atRest(id)
   await client.updateConversation({ params: { conversation_id: id }, body: { title: TITLE } })
   await client.putSecret({ body: { name: 'VICTIM', value: SECRET } })
   return id

@@ -70,7 +70,8 @@ export class AgentRig implements AsyncDisposable {
       ...more,
     })
     if (status !== 201) throw new Error(`${status}: ${JSON.stringify(body)}`)
-    return new Talk(this, body.id, () => this.#scripts.asked(model.model?.slice('openai/'.length) ?? ''))
+    const name = body.agent.llm.model.slice('openai/'.length)
+    return new Talk(this, body.id, name)
   }
 
   /** Any call, with the key. */
@@ -116,11 +117,6 @@ class Scripts {
     return name
   }
 
-  /** How often it was asked. */
-  asked(name: string): number {
-    return this.#own.get(name)?.count ?? 0
-  }
-
   turn(seen: Seen, n: number): Turn | Promise<Turn> {
     const own = this.#own.get(seen.model)
     if (!own) return turnOf(this.#others, seen, n)
@@ -140,22 +136,28 @@ export class Talk {
   readonly id: string
   readonly #rig: AgentRig
 
-  readonly #asked: () => number
+  readonly #model: string
 
-  constructor(rig: AgentRig, id: string, asked: () => number) {
+  /** `model` is what its model is called, where that is of interest. */
+  constructor(rig: AgentRig, id: string, model = '') {
     this.#rig = rig
     this.id = id
-    this.#asked = asked
+    this.#model = model
   }
 
   /** Waits until its model was asked so often. */
   async asks(times: number): Promise<void> {
-    await until(`its model was asked ${times} times`, () => this.#asked() >= times)
+    await until(`its model was asked ${times} times`, () => this.asked >= times)
   }
 
   /** How often its model was asked. */
   get asked(): number {
-    return this.#asked()
+    return this.questions.length
+  }
+
+  /** What its model was asked. */
+  get questions(): Seen[] {
+    return this.#rig.model.requests.filter(({ model }) => model === this.#model)
   }
 
   /** Waits until this stands in its log so often. */
@@ -191,6 +193,28 @@ export class Talk {
 
   answer(accept: boolean, more: object = {}): Promise<number> {
     return this.post('events/respond_to_confirmation', { accept, ...more })
+  }
+
+  /** What a command prints in its folder, as a person would type it there. */
+  async shell(command: string): Promise<string> {
+    const { workspace } = await this.info()
+    const order = { command, cwd: workspace.working_dir }
+    return (await this.#rig.call('POST', '/api/bash/execute_bash_command', order)).body.stdout ?? ''
+  }
+
+  /** Whether a file is there. */
+  async has(file: string): Promise<boolean> {
+    return (await this.shell(`test -e ${file} && echo yes`)).includes('yes')
+  }
+
+  /** Waits until a `held` command runs. */
+  async begins(name: string): Promise<void> {
+    await until(`${name} is begun`, () => this.has(`${name}.begun`))
+  }
+
+  /** Lets a `held` command end. */
+  async letGo(name: string): Promise<void> {
+    await this.shell(`touch ${name}.go`)
   }
 
   async info() {
@@ -245,6 +269,14 @@ export class Talk {
     return (await this.checkedEvents()).flatMap(event => notationOf(event))
   }
 }
+
+/** An answer that calls the terminal with each of these. */
+export const sh = (...commands: string[]): Turn & { calls: { name: string; arguments: object }[] } => ({
+  calls: commands.map(command => ({ name: 'terminal', arguments: { command } })),
+})
+
+/** A command that goes on until it is let go. */
+export const held = (name: string): string => `touch ${name}.begun; until [ -e ${name}.go ]; do sleep 0.02; done`
 
 /** Readers refuse what they do not know: nothing may be there that the schema does not name. */
 export function assertStrict(event: Event): void {

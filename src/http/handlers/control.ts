@@ -53,10 +53,11 @@ export const controlHandlers = (parts: ControlHandlersParts): Handlers<typeof co
       done(params.conversation_id, scope, id => control.switchLlm(id, body.llm)),
     askAgent: async ({ params, body }, { scope, incoming }) => {
       await conversations.record(params.conversation_id, scope)
-      return { response: await thinking.ask(params.conversation_id, body.question, whileThere(incoming)) }
+      const ask = (signal: AbortSignal) => thinking.ask(params.conversation_id, body.question, signal)
+      return { response: await whileThere(incoming, ask) }
     },
     condenseConversation: ({ params }, { scope, incoming }) =>
-      done(params.conversation_id, scope, id => thinking.condense(id, whileThere(incoming))),
+      done(params.conversation_id, scope, id => whileThere(incoming, signal => thinking.condense(id, signal))),
     forkConversation: async ({ params, query, body }, { scope }) => {
       await conversations.record(params.conversation_id, scope)
       const id = await forks.fork(params.conversation_id, body)
@@ -80,9 +81,14 @@ export const controlHandlers = (parts: ControlHandlersParts): Handlers<typeof co
   }
 }
 
-/** Aborted when the caller has gone. */
-function whileThere({ socket }: IncomingMessage): AbortSignal {
+/** Does something whose signal is aborted when the caller has gone. */
+async function whileThere<T>({ socket }: IncomingMessage, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const gone = new AbortController()
-  socket.once('close', () => gone.abort())
-  return gone.signal
+  const leave = () => gone.abort()
+  socket.once('close', leave)
+  try {
+    return await work(gone.signal)
+  } finally {
+    socket.off('close', leave)
+  }
 }
