@@ -6,7 +6,7 @@ import type { Delta } from './model.ts'
 
 /** A conversation as the loop sees it: what was said so far, and the only way to add to it. */
 export interface Book {
-  /** The newest events of the branch, oldest first, whoever added them; at least those since the last condensation. */
+  /** The newest events of the branch, oldest first, whoever added them: some hundreds. */
   readonly branch: readonly Event[]
   /** What the model is shown of the branch, oldest first. */
   readonly shown: readonly Event[]

@@ -12,7 +12,7 @@ import { Misunderstood, type Tool } from './tool.ts'
 /** More in one answer are a model gone astray. */
 export const CALLS = 100
 /** Longer ones would make events that slow readers cannot take. */
-const ARGUMENT_CHARACTERS = 1_000_000
+const ARGUMENT_CHARACTERS = 100_000
 const SUMMARY_CHARACTERS = 2000
 const ERROR_CHARACTERS = 4000
 

@@ -3,7 +3,7 @@ import type { ActionEvent, ErrorClassification } from '../api/events.ts'
 import { newId } from '../lib/id.ts'
 import type { Book, Entry, Standing } from './book.ts'
 import { type Understood, understand } from './calls.ts'
-import { messagesOf } from './context.ts'
+import { messagesOf, shortened } from './context.ts'
 import { AGENT, carryOut, cutShort, type Execute, failure, groupsOf, turns } from './execute.ts'
 import { failureKind, ModelError, type ModelRequest, type Reply, type ToolSpec } from './model.ts'
 import { NUDGE, stuckness } from './stuck.ts'
@@ -138,7 +138,7 @@ async function step(parts: LoopParts, signal: AbortSignal): Promise<Standing> {
   const mind = await parts.mind()
   const heard = book.lastUserMessage
   const answer = named(book, await ask(parts, mind, signal))
-  const reply = { ...answer, text: execute.mask(answer.text), reasoning: execute.mask(answer.reasoning) }
+  const reply = { ...answer, text: words(execute, answer.text), reasoning: words(execute, answer.reasoning) }
   const { text, calls } = understand(reply, execute.tools, id => isUsed(book, id))
   if (calls.length === 0) return say(book, mind, reply, { text, heard }, signal)
 
@@ -198,6 +198,11 @@ const named = ({ shown }: Book, reply: Reply): Reply =>
   shown.some(event => 'llm_response_id' in event && event.llm_response_id === reply.id)
     ? { ...reply, id: newId() }
     : reply
+
+/** Of one answer: an event holds both what was said and what was thought. */
+const WORDS = 60_000
+
+const words = ({ mask }: Execute, text: string): string => shortened(mask(text), WORDS)
 
 const allHeld = (batch: readonly ActionEvent[]) => Object.fromEntries(batch.map(({ id }) => [id, 'held' as const]))
 

@@ -31,10 +31,9 @@ export class Asides {
   async ask(id: string, order: Order, aside: Aside, signal: AbortSignal): Promise<string> {
     const { journal, models, budgets } = this.#parts
     const opened = await models.of({ ...(aside.llm ?? order.agent.llm), usage_id: aside.usage, stream: false })
-    const { model } = opened
     const messages = [message('system', aside.system), message('user', aside.prompt)]
-    const reply = await budgets.spend(id, order, model, () => opened.ask({ messages, tools: [] }, signal))
-    await budgets.paid(id, order, model.cost(reply.usage))
+    const request = { messages, tools: [] }
+    const reply = await budgets.spend({ id, order }, opened, request, () => opened.ask(request, signal))
     await journal.transact(id, ({ state }) => {
       const { usage_to_metrics } = state.stats
       const { drafts = [], metrics } = opened.meter(reply, usage_to_metrics, order.options.max_budget_per_task)

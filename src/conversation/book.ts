@@ -20,6 +20,9 @@ export interface BookParts {
   isReadOnly(tool: string): boolean
 }
 
+/** How many of the newest events stay at hand: a run may last for days. */
+const RECENT = 500
+
 /** One conversation's log as the loop of a run sees it: kept up to date by the feed, whoever appends. */
 export class ConversationBook implements Book, Listener {
   readonly #parts: BookParts
@@ -119,6 +122,7 @@ export class ConversationBook implements Book, Listener {
     const event: Event = JSON.parse(record.json)
     if (isTreeNode(event)) {
       this.#branch.push(event)
+      if (this.#branch.length > 2 * RECENT) this.#branch.splice(0, RECENT)
       this.#shown = viewOf([event], this.#shown)
     } else if (event.kind === 'ConversationStateUpdateEvent' && event.key === 'last_user_message_id')
       this.#lastUserMessage = event.value as string

@@ -1,8 +1,9 @@
 import type { Standing } from '../agent/book.ts'
 import { Ended, type Failure } from '../agent/loop.ts'
-import type { Model } from '../agent/model.ts'
+import type { ModelRequest, Reply } from '../agent/model.ts'
 import { isExhausted, spent } from '../policy/budget.ts'
 import type { Store } from '../store/store.ts'
+import type { Opened } from './models.ts'
 import type { Order } from './order.ts'
 import type { State } from './state.ts'
 
@@ -12,8 +13,9 @@ interface Purse {
   spent: Map<string, number>
   /** The dearest call so far: the next may cost as much. */
   dearest: number
-  /** Calls that are being made. */
+  /** Calls that are being made, and what they may cost together. */
   calls: number
+  reserved: number
   /** Woken when a call ends. */
   waiting: (() => void)[]
 }
@@ -39,30 +41,34 @@ export class Budgets {
     return isExhausted(sum(purse), limit) ? exhausted(limit) : undefined
   }
 
-  /** Makes a call that is paid for, when its turn has come. */
-  async spend<T>(id: string, order: Order, model: Model, call: () => Promise<T>): Promise<T> {
+  /** Makes a call that is paid for, when its turn has come. What it cost is known before anybody else makes one. */
+  async spend(
+    { id, order }: { id: string; order: Order },
+    { model, most }: Opened,
+    request: ModelRequest,
+    call: () => Promise<Reply>,
+  ): Promise<Reply> {
     const limit = order.options.max_budget_per_task
     if (limit == null) return call()
     if (model.cost(ONE_TOKEN) === undefined) throw new Ended(unpriced(model.name))
     const purse = await this.#purse(rootOf(id, order))
-    while (purse.calls > 0 && isExhausted(sum(purse) + (purse.calls + 1) * purse.dearest, limit))
+    const reserve = Math.max(purse.dearest, most(request))
+    while (purse.calls > 0 && isExhausted(sum(purse) + purse.reserved + reserve, limit))
       await new Promise<void>(resolve => purse.waiting.push(resolve))
     if (isExhausted(sum(purse), limit)) throw new Ended(exhausted(limit))
     purse.calls += 1
+    purse.reserved += reserve
     try {
-      return await call()
+      const reply = await call()
+      const cost = model.cost(reply.usage) ?? 0
+      purse.spent.set(id, (purse.spent.get(id) ?? 0) + cost)
+      purse.dearest = Math.max(purse.dearest, cost)
+      return reply
     } finally {
       purse.calls -= 1
+      purse.reserved -= reserve
       for (const wake of purse.waiting.splice(0)) wake()
     }
-  }
-
-  /** What a call has cost is known before anybody else makes one. */
-  async paid(id: string, order: Order, cost: number | undefined): Promise<void> {
-    if (order.options.max_budget_per_task == null || cost === undefined) return
-    const purse = await this.#purse(rootOf(id, order))
-    purse.spent.set(id, (purse.spent.get(id) ?? 0) + cost)
-    purse.dearest = Math.max(purse.dearest, cost)
   }
 
   #purse(root: string): Promise<Purse> {
@@ -77,7 +83,7 @@ export class Budgets {
       const { stats }: State = JSON.parse(record.state)
       return [[record.id, spent(stats.usage_to_metrics)]]
     })
-    return { spent: new Map(amounts), dearest: 0, calls: 0, waiting: [] }
+    return { spent: new Map(amounts), dearest: 0, calls: 0, reserved: 0, waiting: [] }
   }
 }
 

@@ -107,17 +107,27 @@ export class Control {
 
   /** What the agent said when it finished, or said last; empty when it has said nothing. */
   async finalResponse(id: string): Promise<string> {
+    return (await this.#latest(id, responseIn)) ?? ''
+  }
+
+  /** Why it failed last. */
+  async lastError(id: string): Promise<string> {
+    return (await this.#latest(id, event => (event.kind === 'ConversationErrorEvent' ? event.detail : undefined))) ?? ''
+  }
+
+  /** What the newest event says that says anything. */
+  async #latest(id: string, read: (event: Event) => string | undefined): Promise<string | undefined> {
     const view = await this.#parts.journal.view(id)
     if (!view) throw fault('conversation_not_found', id)
     for (let to = view.record.head; to > 0; ) {
       const page = await this.#parts.store.readEvents({ no: view.record.no, to, limit: 100, backward: true })
       for (const { damaged, json } of page) {
-        const response = damaged ? undefined : responseIn(JSON.parse(json))
-        if (response !== undefined) return response
+        const found = damaged ? undefined : read(JSON.parse(json))
+        if (found !== undefined) return found
       }
       to = (page.at(-1)?.seq ?? 1) - 1
     }
-    return ''
+    return undefined
   }
 
   /** One change after the other: each is made on what the one before left. */

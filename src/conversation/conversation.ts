@@ -90,29 +90,21 @@ export const SUPERSEDED = 'Superseded by a message.'
 export function run(state: State): Wish {
   switch (state.execution_status) {
     case 'finished':
+    case 'deleting':
       return { runs: false }
+    case 'running':
+      return { runs: true }
     case 'waiting_for_confirmation':
       // What was asked may not have survived on disk.
       if (asked(state).length === 0) return { drafts: [statusUpdate('running')], runs: true }
       return answer(state, state.meanwhile ? { accept: false, reason: SUPERSEDED, run: true } : { accept: true })
     default:
-      return wake(state)
-  }
-}
-
-/** A wish for a run that answers nothing: what waits goes on waiting. */
-export function wake(state: State): Wish {
-  switch (state.execution_status) {
-    case 'waiting_for_confirmation':
-    case 'finished':
-    case 'deleting':
-      return { runs: false }
-    case 'running':
-      return { runs: true }
-    default:
       return { drafts: [statusUpdate('running')], runs: true }
   }
 }
+
+/** Has somebody work on what is to run. It decides nothing: who paused it meanwhile has had the last word. */
+export const wake = ({ execution_status }: State): Wish => ({ runs: execution_status === 'running' })
 
 export interface Answer {
   accept: boolean

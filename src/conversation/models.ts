@@ -9,6 +9,11 @@ import { openAll, type Vault } from '../policy/secrets.ts'
 /** How many models stay open. One costs little, but orders may name ever new ones. */
 const OPEN = 100
 
+/** Of an answer, where the order sets no limit: longer ones are rare. */
+const ANSWER_TOKENS = 16_000
+/** Few enough that the number of tokens is hardly ever underestimated. */
+const CHARACTERS_PER_TOKEN = 3
+
 /** A model that was ordered, open. */
 export interface Opened {
   llm: LLM
@@ -18,6 +23,8 @@ export interface Opened {
     signal: AbortSignal,
     around?: { listen?(delta: Delta): void; onWait?: Patience['onWait'] },
   ): Promise<Reply>
+  /** In USD, what a question with its answer may cost: an estimate, rather too high than too low. */
+  most(request: ModelRequest): number
   /** What an answer adds to the metrics. */
   meter(reply: Reply, metrics: Readonly<Record<string, Metrics>>, budget: number | null): Entry
 }
@@ -52,6 +59,11 @@ export class Models {
       model,
       ask: (request, signal, { listen = () => undefined, onWait } = {}) =>
         patiently(() => model.ask(request, listen, signal), { llm, signal, ...(onWait && { onWait }) }),
+      most: request => {
+        const prompt = Math.ceil(JSON.stringify(request).length / CHARACTERS_PER_TOKEN)
+        const completion = llm.max_output_tokens ?? ANSWER_TOKENS
+        return model.cost({ prompt, completion, cacheRead: 0, cacheWrite: 0, reasoning: 0 }) ?? 0
+      },
       meter: (reply, metrics, budget) => {
         const { name, contextWindow } = model
         const called = { model: name, contextWindow, reply, cost: model.cost(reply.usage), at: Date.now() / 1000 }

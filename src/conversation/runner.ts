@@ -51,7 +51,7 @@ export class Runner {
     })
   }
 
-  /** Starts a run, or has the one that is going look again before it ends. What waits for an answer is left waiting. */
+  /** Sees to it that what is on record as running is worked on: by a new run, or by the one that is going before it ends. */
   async wake(id: string): Promise<void> {
     await this.#wish(id, commands.wake)
   }

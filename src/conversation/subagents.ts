@@ -89,7 +89,8 @@ export class Subagents {
     })
     const text = await control.finalResponse(id)
     const done = status === 'finished'
-    const note = done ? '' : `\n[The helper did not finish: it is ${status}. Task id: ${id}]`
+    const why = status === 'error' ? ` (${await control.lastError(id)})` : ''
+    const note = done ? '' : `\n[The helper did not finish: it is ${status}${why}. Task id: ${id}]`
     return {
       id,
       status: done ? 'completed' : status,

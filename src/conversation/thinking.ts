@@ -215,15 +215,13 @@ class Run {
   #ask(opened: Opened, request: ModelRequest, signal: AbortSignal): Promise<Reply> {
     const { id, order } = this.#session
     const { budgets } = this.#parts
-    return budgets.spend(id, order, opened.model, async () => {
-      const reply = await opened.ask(request, signal, {
+    return budgets.spend({ id, order }, opened, request, () =>
+      opened.ask(request, signal, {
         ...(opened.llm.stream && { listen: delta => this.#book.tell(this.#session.mask(delta)) }),
         onWait: (until, attempt, { code, message }) =>
           this.#note({ attempt, until: until.toISOString(), code, message }),
-      })
-      await budgets.paid(id, order, opened.model.cost(reply.usage))
-      return reply
-    })
+      }),
+    )
   }
 
   /** Which MCP servers cannot be used is shown, whenever that changes. */

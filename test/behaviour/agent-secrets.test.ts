@@ -50,7 +50,7 @@ test('a secret outlives the server, is there for the command that names it alone
       run('printf %s "$DEPLOY_TOKEN" | od -An -v -tx1 | tr -d " \\n"'),
       run(`python3 -c "import os,urllib.parse as u; print(u.quote(os.environ['DEPLOY_TOKEN'], safe=''))"`),
       run('env | sort'),
-      say('It is deployed.'),
+      say(`It is deployed with ${VALUE}.`),
     ],
   })
   assert.equal(await talk.post('secrets', { secrets: { DEPLOY_TOKEN: VALUE } }), 200)

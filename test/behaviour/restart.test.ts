@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { ActionEvent } from '../../src/api/events.ts'
-import { AgentRig, resultsOf, type Talk } from '../support/agent.ts'
+import { AgentRig, type Talk } from '../support/agent.ts'
 import { NO_WALLS } from '../support/hands.ts'
 import { call, fail, finish, type Seen, say, type Turn } from '../support/model-server.ts'
+import { assertAnswered, has, ON, sh } from '../support/moments.ts'
 import { Random } from '../support/random.ts'
 import { count, DEEP } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-
-/** In no prompt. */
-const ON = 'Carry on, my friend'
 
 const SIGNALS = ['SIGTERM', 'SIGKILL'] as const
 
@@ -83,7 +80,7 @@ const STANDINGS: Record<string, Standing> = {
   'running, in a hook': {
     script: gate => (_, n) => (n === 0 ? shell('echo never') : finish('done', { delay: gate.opened })),
     order: { hook_config: { pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: HANGING, timeout: 100 }] }] } },
-    comes: (talk, _, rig) => until('the hook runs', async () => (await sh(rig, `ls /tmp/${talk.id}`)) !== ''),
+    comes: (talk, _, rig) => until('the hook runs', () => has(rig, `/tmp/${talk.id}`)),
     ...RUNNING,
   },
   'paused, with an action that is held': {
@@ -132,16 +129,6 @@ const STANDINGS: Record<string, Standing> = {
     found: 'stuck',
     leads: { message: 'finished' },
   },
-}
-
-const sh = async (rig: AgentRig, command: string): Promise<string> =>
-  (await rig.call('POST', '/api/bash/execute_bash_command', { command, timeout: 10 })).body.stdout ?? ''
-
-async function assertAnswered(talk: Talk): Promise<void> {
-  const events = await talk.checkedEvents()
-  for (const event of events)
-    if (event.kind === 'ActionEvent')
-      assert.equal(resultsOf(events, event as ActionEvent).length, 1, event.tool_call_id)
 }
 
 /** Whatever it is, this leads it to its end. */

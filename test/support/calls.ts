@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as z from 'zod'
 import { type Understood, understand } from '../../src/agent/calls.ts'
 import type { Tool } from '../../src/agent/tool.ts'
-import { builtIn } from '../../src/agent/tools/built-in.ts'
+import { builtIn, spoken } from '../../src/agent/tools/built-in.ts'
 import { makeFileEditor } from '../../src/agent/tools/file-editor.ts'
 import { makeFinish } from '../../src/agent/tools/finish.ts'
 import { makeTerminal } from '../../src/agent/tools/terminal.ts'
@@ -19,7 +19,7 @@ export const aTool = (name: string, action: Action['kind'], input: z.ZodObject):
     action: action as never,
     observation: 'ThinkObservation',
     description: name,
-    input,
+    input: spoken(() => input),
     run: unrun,
   })
 

@@ -43,8 +43,8 @@ export const REFRESH_MS = 250
 /** Of one result: what a model can take in at once. */
 export const TEXT_CHARACTERS = 50_000
 export const BLOCKS = 50
-/** In base64, as it travels: providers take no larger one. */
-export const IMAGE_CHARACTERS = 5_000_000
+/** Of the pictures of one result, in base64, as they travel: they go into one event, and to the model with every question. */
+export const IMAGE_CHARACTERS = 2_000_000
 
 /** How much of what a failing server said is kept and shown. */
 export const COMPLAINT_CHARACTERS = 1_000

@@ -10,8 +10,14 @@ export function contentOf({ content, structuredContent }: CallToolResult): Conte
   if (content.length === 0 && structuredContent !== undefined) blocks.push(text(JSON.stringify(structuredContent)))
   if (content.length > BLOCKS) blocks.push(text(`[${content.length - BLOCKS} more parts were left out]`))
   let left = TEXT_CHARACTERS
+  let room = IMAGE_CHARACTERS
   return blocks.map(block => {
-    if (block.type !== 'text') return block
+    if (block.type !== 'text') {
+      const size = block.image_urls.join('').length
+      if (size > room) return leftOut(...partsOf(block.image_urls[0] ?? ''))
+      room -= size
+      return block
+    }
     const shown = shortened(block.text, left)
     left = Math.max(0, left - shown.length)
     return text(shown)
@@ -23,7 +29,6 @@ function contentOfBlock(block: Block): Content {
     case 'text':
       return text(block.text)
     case 'image':
-      if (block.data.length > IMAGE_CHARACTERS) return leftOut(block.mimeType, block.data)
       return { type: 'image', cache_prompt: false, image_urls: [`data:${block.mimeType};base64,${block.data}`] }
     case 'audio':
       return leftOut(block.mimeType, block.data)
@@ -34,6 +39,12 @@ function contentOfBlock(block: Block): Content {
         ? text(block.resource.text)
         : leftOut(block.resource.mimeType ?? block.resource.uri, block.resource.blob)
   }
+}
+
+/** Its type and its data. */
+const partsOf = (url: string): [string, string] => {
+  const [, type = 'an image', data = ''] = /^data:([^;]*);base64,(.*)$/s.exec(url) ?? []
+  return [type, data]
 }
 
 const text = (said: string): Content => ({ type: 'text', text: said, cache_prompt: false })
