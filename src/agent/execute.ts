@@ -209,7 +209,7 @@ export const cutShort = ({ tool, call, stand }: OpenAction): Draft =>
   failure(
     { tool_name: tool, tool_call_id: call },
     stand === 'begun'
-      ? 'The server stopped while this call ran. It may have had effects: look before you repeat it.'
+      ? 'The server stopped while this call ran. It may have had effects, or still run: look before you repeat it.'
       : 'The server stopped before this call began: it was not run.',
     AGENT,
   )

@@ -246,8 +246,8 @@ export class Life {
   async die(): Promise<void> {
     this.dead = true
     await Promise.allSettled(this.#writing)
-    // Whose timers would keep it in memory.
-    await this.#sessions.close()
+    // Their timers would keep it in memory. One that was being made never comes to be.
+    void this.#sessions.close()
   }
 
   listen(heard: (records: readonly EventRecord[]) => void): () => void {
