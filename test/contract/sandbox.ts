@@ -7,7 +7,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { after, before, test as declare, describe, type TestContext } from 'node:test'
 import { type ErrorCode, Fault } from '../../src/api/errors.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { Refusal } from '../../src/sandbox/egress/refusals.ts'
@@ -231,8 +231,25 @@ class Floor {
   }
 }
 
-/** Proves every promise of the port on a backend. `skip` is a reason to prove nothing here. */
-/** `sampled`: of the long table of lives only some are tried, unless all are asked for. */
+/** One in so many, others by another seed. */
+const SAMPLE = 4
+
+/** Which of the tests are left to the deep tier, on backends that take long. */
+const sample = { isOn: false, number: new Random().int(SAMPLE) }
+
+type Body = (t: TestContext) => void | Promise<void>
+
+function test(name: string, body: Body): void {
+  sample.number += 1
+  if (sample.isOn && sample.number % SAMPLE !== 0)
+    declare(name, { skip: 'not in the sample: npm run test:deep' }, () => undefined)
+  else declare(name, body)
+}
+
+/**
+ * Proves every promise of the port on a backend. `skip` is a reason to prove nothing here; `sampled`: only some are tried, unless all are
+ * asked for.
+ */
 export function sandboxContract(
   name: string,
   open: () => Promise<Arena>,
@@ -252,7 +269,8 @@ export function sandboxContract(
       delete process.env.GANTRY_TEST_CANARY
       await floor.arena?.[Symbol.asyncDispose]()
     })
-    lives(floor, sampled && !DEEP ? SAMPLE : 1)
+    sample.isOn = sampled && !DEEP
+    lives(floor)
     failures(floor)
     commands(floor)
     environments(floor)
@@ -281,21 +299,13 @@ const WAY_TO: Record<State, Step[]> = {
   paused: ['start', 'pause'],
 }
 
-/** One in so many, others by another seed. */
-const SAMPLE = 4
-
-function lives(floor: Floor, oneIn: number): void {
-  let number = new Random().int(SAMPLE)
+function lives(floor: Floor): void {
   const take = (step: Step, order: Order): Promise<void> =>
     step === 'start' ? floor.backend.start(order) : floor.backend[step](order.id)
 
   for (const [from, steps] of Object.entries(LIFE) as [State, Record<Step, State>][])
     for (const [step, to] of Object.entries(steps) as [Step, State][]) {
-      number += 1
-      const skip = number % oneIn === 0 ? false : 'not in the sample: npm run test:deep'
-      test(`${step} of what is ${from} leads to ${to}, however often and at once, and leaves no dead end`, {
-        skip,
-      }, async () => {
+      test(`${step} of what is ${from} leads to ${to}, however often and at once, and leaves no dead end`, async () => {
         const { backend } = floor
         const order = floor.order()
         for (const before of WAY_TO[from]) await take(before, order)
