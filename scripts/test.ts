@@ -16,7 +16,8 @@ const child = spawn(
   [
     '--test',
     '--test-isolation=process',
-    '--test-concurrency=2',
+    // One more than the cores there should be: much of a test is waiting for other processes.
+    '--test-concurrency=3',
     '--test-reporter=spec',
     `--test-timeout=${timeout}`,
     ...options,

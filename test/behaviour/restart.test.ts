@@ -190,7 +190,7 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
       await using rig = await AgentRig.start()
       const cases: Case[] = []
       for (const standing of Object.entries(STANDINGS)) {
-        const wishes = DEEP ? WISHES : [random.pick(WISHES), random.pick(WISHES)]
+        const wishes = DEEP ? WISHES : [random.pick(WISHES)]
         cases.push(...(await Promise.all(wishes.map(wish => prepare(rig, standing, wish)))))
       }
       await rig.restart(signal)

@@ -207,7 +207,7 @@ describe('P5 a slow reader harms only itself', { concurrency: true }, () => {
     test(`a ${kind} that catches up with a long log at its own pace is not closed, however much is said meanwhile`, async () => {
       await using house = await House.open()
       const { server, id } = house
-      const long = count({ sample: 600, deep: 5000 })
+      const long = count({ sample: 300, deep: 5000 })
       await house.sayMany(long)
       using slow = new Kind(server, id)
       // It takes a little whenever something new is said, and so falls ever further behind.
