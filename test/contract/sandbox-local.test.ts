@@ -48,7 +48,7 @@ async function open(walls?: Walls): Promise<Arena> {
 const missing = ['bwrap', 'nsenter', 'setsid', 'script'].find(program => findProgram(program) === undefined)
 
 sandboxContract('LocalBackend', () => open(), missing !== undefined && `the program \`${missing}\` is not installed`, {
-  sampled: !privileged,
+  oneIn: privileged ? 2 : 5,
 })
 // A start takes it a hundred processes: half a minute for the suite, and half of what it shows is shown above.
 sandboxContract('LocalBackend by util-linux', () => open(utilLinux), !DEEP && 'takes long: npm run test:deep')

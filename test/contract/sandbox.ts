@@ -231,30 +231,27 @@ class Floor {
   }
 }
 
-/** One in so many, others by another seed. */
-const SAMPLE = 4
-
-/** Which of the tests are left to the deep tier, on backends that take long. */
-const sample = { isOn: false, number: new Random().int(SAMPLE) }
+/** Of how many tests one is tried in the sample tier; others by another seed. */
+const sample = { oneIn: 1, number: new Random().int(60) }
 
 type Body = (t: TestContext) => void | Promise<void>
 
 function test(name: string, body: Body): void {
   sample.number += 1
-  if (sample.isOn && sample.number % SAMPLE !== 0)
+  if (sample.number % sample.oneIn !== 0)
     declare(name, { skip: 'not in the sample: npm run test:deep' }, () => undefined)
   else declare(name, body)
 }
 
 /**
- * Proves every promise of the port on a backend. `skip` is a reason to prove nothing here; `sampled`: only some are tried, unless all are
- * asked for.
+ * Proves every promise of the port on a backend. `skip` is a reason to prove nothing here; `oneIn`: of so many tests one is
+ * tried, unless all are asked for.
  */
 export function sandboxContract(
   name: string,
   open: () => Promise<Arena>,
   skip: string | false = false,
-  { sampled = false } = {},
+  { oneIn = 1 } = {},
 ): void {
   describe(`${name}: the sandbox port`, { skip }, () => {
     const floor = new Floor(name)
@@ -269,7 +266,7 @@ export function sandboxContract(
       delete process.env.GANTRY_TEST_CANARY
       await floor.arena?.[Symbol.asyncDispose]()
     })
-    sample.isOn = sampled && !DEEP
+    sample.oneIn = DEEP ? 1 : oneIn
     lives(floor)
     failures(floor)
     commands(floor)
