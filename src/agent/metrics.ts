@@ -1,8 +1,8 @@
 import type { Metrics, MetricsSnapshot, TokenUsage } from '../api/llm.ts'
 import type { Reply } from './model.ts'
 
-/** How many single calls are listed: the sums are of all of them. */
-const LISTED = 50
+/** How many single calls are listed: the sums are of all of them. They are stored with every step, so they are few. */
+const LISTED = 10
 
 export interface Called {
   model: string

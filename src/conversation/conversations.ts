@@ -167,8 +167,9 @@ export class Conversations {
   }
 
   async delete(id: string): Promise<void> {
-    const { store, feed, runner, sessions } = this.#parts
+    const { store, journal, feed, runner, sessions } = this.#parts
     await runner.abandon(id)
+    journal.forget(id)
     if (!(await store.deleteConversation(id))) throw fault('conversation_not_found', id)
     feed.deleted(id)
     await sessions.drop(id)

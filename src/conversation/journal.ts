@@ -2,6 +2,7 @@ import type { Draft } from '../api/draft.ts'
 import { Fault, fault } from '../api/errors.ts'
 import type { Event } from '../api/events.ts'
 import { Mailboxes } from '../lib/mailbox.ts'
+import { Recent } from '../lib/recent.ts'
 import { type Micros, now, parseTime } from '../lib/time.ts'
 import type { ConversationRecord, EventRecord, NewEvent, Store } from '../store/store.ts'
 import { place } from './draft.ts'
@@ -50,6 +51,9 @@ const NOTHING_KNOWN: Order['begun'] = {
 /** Fields that states of earlier versions lack. */
 const LATER: Pick<State, 'open' | 'meanwhile'> = { open: [], meanwhile: null }
 
+/** Conversations that are being worked on at once, and some more. */
+const REMEMBERED = 300
+
 /** How often a group is worked out anew when somebody else was faster. */
 const TRIES = 5
 
@@ -60,6 +64,8 @@ const TRIES = 5
 export class Journal {
   readonly #store: Store
   readonly #feed: Feed
+  /** What the last groups left. Used only to decide on: an append that does not find the log there is decided again on what it finds. */
+  readonly #left = new Recent<View | undefined>(REMEMBERED)
   readonly #asked = new Mailboxes<Asked>((id, group) => this.#carryOut(id, group))
 
   constructor(store: Store, feed: Feed) {
@@ -70,6 +76,11 @@ export class Journal {
   /** Resolves once what the command decided is durable. */
   transact(id: string, command: Command): Promise<Outcome> {
     return new Promise((done, refused) => this.#asked.post(id, { command, done, refused }))
+  }
+
+  /** The conversation is not what it was, or no more. */
+  forget(id: string): void {
+    this.#left.set(id, undefined)
   }
 
   async view(id: string): Promise<View | undefined> {
@@ -96,16 +107,18 @@ export class Journal {
     let asked = group
     try {
       for (let attempt = 1; asked.length > 0; attempt++) {
-        const view = await this.view(id)
+        const view = this.#left.get(id) ?? (await this.view(id))
         if (!view) throw fault('conversation_not_found', id)
         const plan = decide(view, asked)
         asked = plan.asked
         try {
           if (plan.changes) await this.#store.append(plan.append)
         } catch (error) {
+          this.forget(id)
           if (error instanceof Fault && error.code === 'conflict' && attempt < TRIES) continue
           throw error
         }
+        this.#left.set(id, plan.left)
         this.#feed.events(id, plan.records)
         asked.forEach(({ done }, i) => {
           done(plan.outcomes[i]!)
@@ -157,7 +170,9 @@ function decide(view: View, asked: Asked[]) {
     ...(title !== undefined && { title }),
     parts,
   }
-  return { asked: kept, outcomes, records, append, changes }
+  const { head, status } = append
+  const left: View = { record: { ...record, head, status, updatedAt, ...(title !== undefined && { title }) }, state }
+  return { asked: kept, outcomes, records, append, changes, left }
 }
 
 const madeAt = (event: Event): Micros => parseTime(event.timestamp) ?? 0
