@@ -35,6 +35,10 @@ async function steps(report: Report): Promise<void> {
   const llm = rig.model.llm()
   const condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llm, usage_id: 'condenser' } }
   const agent = { llm, tools: [], condenser }
+  // Once before, so that what is compared is not a cold program with a warm one.
+  const warm = await rig.begin({ say: 'go', agent, max_iterations: 300, stuck_detection: false })
+  await ended(warm)
+  asked.length = 0
   const talk = await rig.begin({ say: 'go', agent, max_iterations: last + 1, stuck_detection: false })
   while ((await talk.status()) === 'running') await new Promise(resolve => setTimeout(resolve, 200))
   const around = (step: number) => {
