@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import {
   type Delta,
   type Model,
@@ -14,6 +14,7 @@ import { LLM } from '../../src/api/llm.ts'
 import { guardedFetch } from '../../src/sandbox/egress/fetch.ts'
 import { ModelServer, type Protocol, type Script, type Seen } from '../support/model-server.ts'
 import { call, type Fault, fail, say, type Turn } from '../support/model-turns.ts'
+import { sampled } from '../support/sampled.ts'
 import { until } from '../support/wait.ts'
 
 export interface Provider {
@@ -139,6 +140,7 @@ const STATUSES: [number, ModelErrorCode][] = [
 
 /** What every provider must do, streamed or not. */
 export function modelContract(name: string, provider: Provider): void {
+  const test = sampled(3)
   for (const stream of [true, false])
     describe(`${name}, ${stream ? 'streamed' : 'whole'}`, () => {
       const open = (script: Script, extra: Record<string, unknown> = {}) =>
@@ -431,6 +433,7 @@ export function modelContract(name: string, provider: Provider): void {
 
 /** What takes time, for all providers side by side. */
 export function modelTimes(providers: Record<string, Provider>): void {
+  const test = sampled(1)
   describe('In time', { concurrency: true }, () => {
     for (const [name, provider] of Object.entries(providers))
       for (const stream of [true, false]) {

@@ -18,6 +18,7 @@ import { Outlet } from '../../src/sandbox/local/outlet.ts'
 import { run } from '../../src/sandbox/run.ts'
 import type { Order, Sandbox } from '../../src/sandbox/sandbox.ts'
 import { DockerEngine, IMAGE, NO_DOCKER } from '../support/docker.ts'
+import { sampled } from '../support/sampled.ts'
 import { tempFolder } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { type Arena, is, sandboxContract, sh } from './sandbox.ts'
@@ -66,6 +67,7 @@ const output = async (box: Sandbox, script: string): Promise<string> => {
 }
 
 describe('DockerBackend: its engine', { skip: NO_DOCKER }, () => {
+  const test = sampled(3)
   let docker: DockerEngine
   let backend: DockerBackend
   const another = (more: Partial<DockerOptions> = {}) =>

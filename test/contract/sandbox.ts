@@ -7,7 +7,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { after, before, test as declare, describe, type TestContext } from 'node:test'
+import { after, before, describe, type TestContext } from 'node:test'
 import { type ErrorCode, Fault } from '../../src/api/errors.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { Refusal } from '../../src/sandbox/egress/refusals.ts'
@@ -23,8 +23,8 @@ import type {
   Sandbox,
   State,
 } from '../../src/sandbox/sandbox.ts'
-import { Random } from '../support/random.ts'
-import { count, DEEP, tempFolder } from '../support/server.ts'
+import { sampled } from '../support/sampled.ts'
+import { count, tempFolder } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 /** What a backend can do beyond what all must. What it cannot is skipped, visibly. */
@@ -231,17 +231,8 @@ class Floor {
   }
 }
 
-/** Of how many tests one is tried in the sample tier; others by another seed. */
-const sample = { oneIn: 1, number: new Random().int(60) }
-
-type Body = (t: TestContext) => void | Promise<void>
-
-function test(name: string, body: Body): void {
-  sample.number += 1
-  if (sample.number % sample.oneIn !== 0)
-    declare(name, { skip: 'not in the sample: npm run test:deep' }, () => undefined)
-  else declare(name, body)
-}
+/** How tests are declared, for the backend that is being described. */
+let test = sampled(1)
 
 /**
  * Proves every promise of the port on a backend. `skip` is a reason to prove nothing here; `oneIn`: of so many tests one is
@@ -266,7 +257,7 @@ export function sandboxContract(
       delete process.env.GANTRY_TEST_CANARY
       await floor.arena?.[Symbol.asyncDispose]()
     })
-    sample.oneIn = DEEP ? 1 : oneIn
+    test = sampled(oneIn)
     lives(floor)
     failures(floor)
     commands(floor)
