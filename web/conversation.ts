@@ -31,6 +31,7 @@ export function conversationView(api: Api, id: string, hooks: ConversationHooks)
   const goOn = () => [control('Go on', post('run'), 'primary')]
   const controlsFor: Record<string, () => Content[]> = {
     running: () => [control('Pause', post('pause')), control('Stop', post('interrupt'))],
+    idle: goOn,
     paused: goOn,
     error: goOn,
     stuck: goOn,

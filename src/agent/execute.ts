@@ -3,6 +3,7 @@ import { type Draft, stateUpdate, statusUpdate } from '../api/draft.ts'
 import { Fault } from '../api/errors.ts'
 import type { ActionEvent, ErrorClassification } from '../api/events.ts'
 import type { Observation } from '../api/observations.ts'
+import { abortable } from '../lib/abort.ts'
 import type { Book, Entry, Learnt, OpenAction, Stand, Standing } from './book.ts'
 import { type Hands, Misunderstood, type Tool } from './tool.ts'
 
@@ -82,7 +83,7 @@ export async function carryOut(
     for (const [k, action] of group.entries()) {
       const result = await running[k]!
       const isLast = k === group.length - 1
-      const ends = action.tool_name === 'finish' && result.ok
+      const ends = action.action?.kind === 'FinishAction' && result.ok
       standing = await book.keep(current =>
         ends ? finished(current, action, result.drafts, heard) : kept(current, action, result, isLast ? next : []),
       )
@@ -151,7 +152,7 @@ async function resultOf(
   const tool = parts.tools.get(action.tool_name)
   if (!tool) return { ok: false, drafts: [failure(action, `There is no tool '${action.tool_name}' any more.`, AGENT)] }
   try {
-    const observation = parts.mask(await untilAborted(tool.run(action.action!, parts.hands(signal)), signal))
+    const observation = parts.mask(await abortable(tool.run(action.action!, parts.hands(signal)), signal))
     const { drafts, context, learnt } = await parts.after(action, observation, rules, signal)
     return { ok: !observation.is_error, drafts: [...drafts, observed(action, observation, context)], learnt }
   } catch (error) {
@@ -161,14 +162,6 @@ async function resultOf(
     const text = parts.mask(`The tool '${action.tool_name}' failed: ${message}`)
     return { ok: false, drafts: [failure(action, text, expected ? AGENT : INTERNAL)] }
   }
-}
-
-/** A tool that does not heed the signal is not waited for. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort))
 }
 
 const observed = (

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type HookConfig, type HookDefinition, type HookEventType, hookStages } from '../api/hooks.ts'
+import { abortable } from '../lib/abort.ts'
 import { drained } from '../sandbox/run.ts'
 import type { Egress, Process, Sandbox } from '../sandbox/sandbox.ts'
 import { matches } from './hooks/matcher.ts'
@@ -102,7 +103,7 @@ export class Hooks {
     signal: AbortSignal,
   ): Promise<Answer> {
     const { workingDir, sessionId, egress } = this.#around
-    const sandbox = await unless(signal, this.#around.sandbox())
+    const sandbox = await abortable(this.#around.sandbox(), signal)
     const started = await sandbox.exec({
       argv: ['/bin/sh', '-c', command],
       cwd: workingDir,
@@ -146,7 +147,7 @@ export class Hooks {
     const either = AbortSignal.any([signal, timeout])
     const question = { name: nameOf(hook), system: hook.system_prompt ?? SYSTEM, prompt, signal: either }
     try {
-      const reply = await unless(either, ask(question))
+      const reply = await abortable(ask(question), either)
       return { code: 0, stdout: /^[^{]*(\{[\s\S]*\})/.exec(reply)?.[1] ?? reply, stderr: '' }
     } catch (error) {
       if (timeout.aborted) return failed(`The hook timed out after ${seconds} seconds`)
@@ -184,19 +185,6 @@ export function unsupportedHooks(config: HookConfig): string[] {
 }
 
 const failed = (error: string): Answer => ({ code: -1, stdout: '', stderr: '', error })
-
-/** What is promised, or the reason of the signal as soon as that is aborted. */
-async function unless<T>(signal: AbortSignal, promised: Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
-  if (signal.aborted) abort()
-  try {
-    return await Promise.race([promised, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
-}
 
 async function collect(started: Process, stream: Readable): Promise<string> {
   const chunks: Buffer[] = []

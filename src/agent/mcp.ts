@@ -1,7 +1,8 @@
 import type { MCPServer } from '../api/mcp.ts'
+import { abortable } from '../lib/abort.ts'
 import { Names } from './mcp/names.ts'
 import { Server } from './mcp/server.ts'
-import { abortable, type Surroundings } from './mcp/session.ts'
+import type { Surroundings } from './mcp/session.ts'
 import { mcpTool } from './mcp/tool.ts'
 import type { Tool } from './tool.ts'
 

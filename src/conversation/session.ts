@@ -17,6 +17,7 @@ import type { HookEventType } from '../api/hooks.ts'
 import { type MCPOAuthState, mcpServers } from '../api/mcp.ts'
 import type { Observation } from '../api/observations.ts'
 import { Skill } from '../api/skills.ts'
+import { abortable } from '../lib/abort.ts'
 import type { Log } from '../lib/log.ts'
 import { openAll, type Vault } from '../policy/secrets.ts'
 import { run } from '../sandbox/run.ts'
@@ -118,10 +119,7 @@ export class Session {
       () => undefined,
       () => undefined,
     )
-    const { promise, reject } = Promise.withResolvers<never>()
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    return Promise.race([this.#ready, promise]).finally(() => signal.removeEventListener('abort', abort))
+    return abortable(this.#ready, signal)
   }
 
   /** Asked anew at each step: MCP servers come and go. */

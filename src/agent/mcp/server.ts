@@ -1,8 +1,9 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client'
 import type { MCPServer } from '../../api/mcp.ts'
+import { abortable } from '../../lib/abort.ts'
 import { explain, Failure, statusOf } from './failure.ts'
 import { RETRY_AT_MOST_MS, RETRY_MS } from './limits.ts'
-import { abortable, Session, type Surroundings } from './session.ts'
+import { Session, type Surroundings } from './session.ts'
 
 interface Order {
   name: string

@@ -7,6 +7,7 @@ import type {
   VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
 import type { MCPOAuthState, MCPServer } from '../../api/mcp.ts'
+import { abortable } from '../../lib/abort.ts'
 import type { Egress, Sandbox } from '../../sandbox/sandbox.ts'
 import { GANTRY_VERSION } from '../../version.ts'
 import { explain, Failure, isTimeout } from './failure.ts'
@@ -209,14 +210,4 @@ const reasonOf = (transport: Transport): Failure | undefined =>
 function withComplaint(failure: Failure, transport: Transport): Failure {
   const complaint = transport instanceof StdioTransport && transport.complaint
   return complaint ? new Failure(failure.kind, `${failure.message}; it printed: ${complaint}`) : failure
-}
-
-/** The result of `work`, or a rejection with the reason of the signal as soon as that is aborted. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }
