@@ -178,7 +178,11 @@ const observed = (
   extended_content: [...context],
 })
 
-const refusal = ({ id, tool_name, tool_call_id }: ActionEvent, reason: string, source: 'user' | 'hook'): Draft => ({
+export const refusal = (
+  { id, tool_name, tool_call_id }: Pick<ActionEvent, 'id' | 'tool_name' | 'tool_call_id'>,
+  reason: string,
+  source: 'user' | 'hook',
+): Draft => ({
   kind: 'UserRejectObservation',
   source: 'environment',
   tool_name,

@@ -262,7 +262,8 @@ const EMPTY =
 const REFUSED =
   'Your last answer was withheld by the provider. Go on with the task in another way, or say why you cannot.'
 
-const corrective = (text: string): Draft => ({
+/** A word to the model that is nobody's. */
+export const corrective = (text: string): Draft => ({
   kind: 'MessageEvent',
   source: 'environment',
   llm_message: { role: 'user', content: [{ type: 'text', text, cache_prompt: false }], thinking_blocks: [] },

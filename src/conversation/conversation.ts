@@ -1,4 +1,5 @@
 import type { OpenAction, Stand } from '../agent/book.ts'
+import { AGENT, failure, refusal } from '../agent/execute.ts'
 import { type Draft, stateUpdate, statusUpdate } from '../api/draft.ts'
 import { fault } from '../api/errors.ts'
 import type { MessageEvent, SendMessageRequest } from '../api/events.ts'
@@ -132,15 +133,8 @@ export function answer(state: State, { accept, reason = '', action_ids, run = fa
   }
 }
 
-export const rejection = ({ id, call, tool, reason }: OpenAction): Draft => ({
-  kind: 'UserRejectObservation',
-  source: 'environment',
-  tool_name: tool,
-  tool_call_id: call,
-  action_id: id,
-  rejection_reason: reason ?? '',
-  rejection_source: 'user',
-})
+export const rejection = ({ id, call, tool, reason }: OpenAction): Draft =>
+  refusal({ id, tool_name: tool, tool_call_id: call }, reason ?? '', 'user')
 
 /** Lets what is executing finish: from now on nothing begins. */
 export const pause = (state: State): Change =>
@@ -154,7 +148,9 @@ export function interrupt(state: State): Change {
   if (state.execution_status !== 'running' && !draining) return pause(state)
   return {
     drafts: [
-      ...state.open.map(one => failed(one, one.stand === 'begun' ? INTERRUPTED : NOT_RUN)),
+      ...state.open.map(({ tool, call, stand }) =>
+        failure({ tool_name: tool, tool_call_id: call }, stand === 'begun' ? INTERRUPTED : NOT_RUN, AGENT),
+      ),
       ...(draining ? [] : [statusUpdate('paused')]),
       { kind: 'InterruptEvent', source: 'user' },
     ],
@@ -163,15 +159,6 @@ export function interrupt(state: State): Change {
 
 const INTERRUPTED = 'The user interrupted this call while it ran. It may have had effects: look before you repeat it.'
 const NOT_RUN = 'This call was not run, for the user interrupted the run before it began.'
-
-export const failed = ({ call, tool }: Pick<OpenAction, 'call' | 'tool'>, error: string): Draft => ({
-  kind: 'AgentErrorEvent',
-  source: 'agent',
-  tool_name: tool,
-  tool_call_id: call,
-  error,
-  classification: { kind: 'agent_action', retryable: true, user_action: 'retry' },
-})
 
 const sameJson = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
 

@@ -2,7 +2,7 @@ import { type Plan, plan, summarizer } from '../agent/condense.ts'
 import { messagesOf } from '../agent/context.ts'
 import type { Execute } from '../agent/execute.ts'
 import type { HookResult } from '../agent/hooks/verdict.ts'
-import { Ended, type LoopParts, type Mind, type Verdict, work } from '../agent/loop.ts'
+import { corrective, Ended, type LoopParts, type Mind, type Verdict, work } from '../agent/loop.ts'
 import { ModelError, type ModelRequest, type Reply } from '../agent/model.ts'
 import { summaryRequest } from '../agent/summary.ts'
 import type { Tool } from '../agent/tool.ts'
@@ -256,7 +256,7 @@ class Run {
     const drafts: Draft[] = results.map(({ event }) => event)
     const denial = results.find(({ blocked }) => blocked)
     if (!denial) return drafts
-    return [...drafts, told(`[Stop hook feedback] ${feedback(denial)}`), statusUpdate('running')]
+    return [...drafts, corrective(`[Stop hook feedback] ${feedback(denial)}`), statusUpdate('running')]
   }
 
   /** False when nothing had to be left out, or nothing could be. */
@@ -316,14 +316,6 @@ const feedback = ({ reason, additionalContext }: HookResult): string =>
   [reason, additionalContext].filter(Boolean).join('\n')
 
 const textOf = (text: string): TextContent => ({ type: 'text', text, cache_prompt: false })
-
-const told = (text: string): Draft => ({
-  kind: 'MessageEvent',
-  source: 'environment',
-  llm_message: { role: 'user', content: [textOf(text)], thinking_blocks: [] },
-  activated_skills: [],
-  extended_content: [],
-})
 
 /** For an order without a condenser, when there is no other way to go on. */
 const standard = (llm: LLM): Condenser => ({
