@@ -1,9 +1,12 @@
 import { view } from '../agent/condense.ts'
 import type { Event } from '../api/events.ts'
 import type { ConversationRecord, EventRecord, Store } from '../store/store.ts'
-import { isBare, type State } from './state.ts'
+import { isBare, isTreeNode, type State } from './state.ts'
 
 const PAGE = 200
+
+/** Whose parent cannot be read follows, most likely, what stands before it. */
+const ANY = Symbol('any')
 
 /** What a model was shown right after a condensation. Kept beside the log, so that nobody reads what was forgotten. */
 export interface Shown {
@@ -26,18 +29,18 @@ export async function readBranch(store: Store, record: ConversationRecord, state
   const [parts] = await store.conversationParts([no], ['shown'])
   const shown: Shown | undefined = parts?.shown ? JSON.parse(parts.shown) : undefined
   const newest: Event[] = []
-  let wanted: string | null | undefined = state.leaf_event_id
+  let wanted: string | typeof ANY | null | undefined = state.leaf_event_id
   for (let to = head; to > 0 && wanted; ) {
     const page: EventRecord[] = await store.readEvents({ no, to, limit: PAGE, backward: true })
     for (const record of page) {
-      if (record.id !== wanted) continue
+      if (wanted === ANY ? !isTreeNode(record as Pick<Event, 'kind'>) : record.id !== wanted) continue
       const event = eventOf(record)
       if (event.id === shown?.condensation) {
         const before = await shownAfter(store, no, event, shown)
         if (before) return { events: newest.reverse(), before }
       }
       newest.push(event)
-      wanted = event.parent_id
+      wanted = record.damaged ? ANY : event.parent_id
     }
     to = (page.at(-1)?.seq ?? 1) - 1
   }

@@ -66,7 +66,9 @@ export class Forks {
     const [found] = eventId === null ? [] : await this.#store.eventsById(view.record.no, [eventId])
     if (eventId !== null && (!found || !isTreeNode(JSON.parse(found.json)))) throw fault('event_unknown', eventId)
     await this.#journal.transact(id, ({ state }) => {
-      if (state.execution_status === 'running') throw fault('conversation_running')
+      // What a pause let finish is still under way: its result belongs where it was begun.
+      const isBusy = state.execution_status === 'running' || state.open.some(({ stand }) => stand === 'begun')
+      if (isBusy) throw fault('conversation_running')
       const waits = state.execution_status === 'waiting_for_confirmation'
       return {
         drafts: [

@@ -86,7 +86,7 @@ const OFF_TREE: ReadonlySet<string> = new Set([
   'ServerErrorEvent',
 ])
 
-export const isTreeNode = (event: Event): boolean => !OFF_TREE.has(event.kind)
+export const isTreeNode = (event: Pick<Event, 'kind'>): boolean => !OFF_TREE.has(event.kind)
 
 export function fold(state: State, event: Event): State {
   const last_event_at = parseTime(event.timestamp) ?? state.last_event_at

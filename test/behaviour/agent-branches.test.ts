@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Event } from '../../src/api/events.ts'
-import { AgentRig, Talk } from '../support/agent.ts'
+import { AgentRig, held, Talk } from '../support/agent.ts'
 import { call, type Seen, say } from '../support/model-server.ts'
+import { until } from '../support/wait.ts'
 
 /** Other ways on from a conversation: a copy of it, or an earlier place in it. */
 
@@ -144,4 +145,18 @@ test('navigate while it runs is refused, and to what is no event of it too', asy
   await busy.asks(1)
   assert.equal((await navigate(busy, null)).status, 409)
   await busy.post('interrupt')
+})
+
+test('navigate away from what a pause lets finish is refused until it has its result', async () => {
+  const talk = await rig.begin({
+    say: 'go',
+    script: (_, n) => (n === 0 ? call('terminal', { command: held('drain') }) : say('ok')),
+  })
+  await talk.begins('drain')
+  await talk.post('pause')
+  assert.equal((await navigate(talk, null)).status, 409)
+  await talk.letGo('drain')
+  await until('its result is there', async () => (await talk.notation()).includes('Observation terminal'))
+  assert.equal((await navigate(talk, null)).status, 200)
+  assert.ok(!(await talk.notation()).includes('Reject user'))
 })

@@ -3,9 +3,10 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { ActionEvent, Event } from '../../src/api/events.ts'
+import { readBranch } from '../../src/conversation/branch.ts'
 import type { State } from '../../src/conversation/state.ts'
 import { SqliteStore } from '../../src/store/sqlite.ts'
-import type { EventRecord, Store } from '../../src/store/store.ts'
+import type { EventQuery, EventRecord, Store } from '../../src/store/store.ts'
 import { resultsOf } from '../support/agent.ts'
 import { Life, World } from '../support/asking.ts'
 import { tempFolder } from '../support/server.ts'
@@ -127,5 +128,29 @@ test('P4: an approved action that cannot be read any more is answered without be
   await everyActionIsAnswered(record)
   const [action] = await store.eventsById(record.no, [lost])
   assert.equal((JSON.parse(action!.json) as ActionEvent).tool_name, 'act')
+  await life.close()
+})
+
+test('P4: an event that cannot be read hides itself alone from the model', async () => {
+  const damage = { id: '' }
+  const hiding = new Proxy(store, {
+    get: (target, name) => {
+      const own = Reflect.get(target, name)
+      if (name !== 'readEvents') return typeof own === 'function' ? own.bind(target) : own
+      return async (query: EventQuery) =>
+        (await target.readEvents(query)).map(one => (one.id === damage.id ? { ...one, damaged: true as const } : one))
+    },
+  })
+  const { life } = await asking(hiding)
+  const { record, state } = await life.view()
+  const whole = (await readBranch(hiding, record, state)).events
+  const [prompt, message, ...rest] = whole
+  damage.id = message!.id
+  const damaged = (await readBranch(hiding, record, state)).events
+  assert.deepEqual(
+    damaged.map(({ id }) => id),
+    whole.map(({ id }) => id),
+  )
+  assert.deepEqual([damaged[0], ...damaged.slice(2)], [prompt, ...rest])
   await life.close()
 })
