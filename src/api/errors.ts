@@ -13,9 +13,13 @@ const catalogue = {
   unsupported_media_type: { status: 415, message: (wanted: string) => `The body must be ${wanted}` },
   conversation_not_found: { status: 404, message: (id: string) => `Conversation not found: ${id}` },
   event_not_found: { status: 404, message: (id: string) => `Event not found: ${id}` },
-  secret_not_found: { status: 404, message: () => 'Secret not found' },
+  secret_not_found: {
+    status: 404,
+    message: (id?: string) => (id === undefined ? 'Secret not found' : `Secret with ID ${id} not found`),
+  },
+  secret_exists: { status: 400, message: (name: string) => `Secret ${name} already exists` },
   agent_profile_not_found: { status: 404, message: (id: string) => `Agent profile not found: ${id}` },
-  llm_profile_not_found: { status: 404, message: (name: string) => `Profile not found: ${name}` },
+  llm_profile_not_found: { status: 404, message: (name: string) => `Profile '${name}' not found` },
   llm_profile_exists: { status: 409, message: (name: string) => `Profile '${name}' already exists` },
   llm_profile_limit: {
     status: 409,
@@ -53,6 +57,7 @@ const catalogue = {
   outside_workspace: { status: 400, message: () => 'Path is outside the workspace' },
   permission_denied: { status: 403, message: (path: string) => `Permission denied: ${path}` },
   file_too_large: { status: 413, message: (limit: number) => `It is larger than ${limit} bytes` },
+  webhook_not_found: { status: 404, message: (id: string) => `Webhook not found: ${id}` },
   workspace_not_found: { status: 404, message: () => 'Workspace not found' },
   workspace_parent_not_found: { status: 404, message: () => 'Workspace parent not found' },
   workspaces_damaged: { status: 409, message: () => 'Workspaces file is corrupted' },
@@ -63,10 +68,64 @@ const catalogue = {
     retryable: true,
   },
   git_failed: { status: 400, message: (why: string) => why },
+  repository_not_found: { status: 404, message: (why: string) => why },
+  branch_not_found: {
+    status: 404,
+    message: (branch: string, repository: string) => `${repository} has no branch or tag named ${branch}`,
+  },
+  repository_too_large: { status: 413, message: (why: string) => why },
+  repository_unreachable: { status: 502, message: (why: string) => why, retryable: true },
+  repository_failed: { status: 502, message: (why: string) => why },
+  setup_failed: { status: 502, message: (why: string) => why },
+  approval_not_found: { status: 404, message: () => 'Approval not found' },
+  approval_limit: {
+    status: 409,
+    message: (limit: number) => `There are ${limit} approvals already: withdraw one first`,
+  },
+  git_token_required: { status: 401, message: () => 'Git provider token required (such as GitHub).' },
+  git_user_unknown: { status: 401, message: () => 'Not authenticated' },
+  provider_unauthorized: {
+    status: 401,
+    message: (provider: string) => `Invalid token. Please make sure it is a valid ${provider} token.`,
+  },
+  provider_forbidden: { status: 403, message: (provider: string) => `The ${provider} token has no right to this` },
+  provider_not_found: { status: 404, message: (provider: string) => `Not found at ${provider}, or not for this token` },
+  provider_unsupported: {
+    status: 400,
+    message: (what: string, provider: string) => `${what}: not supported for ${provider}`,
+  },
+  provider_rate_limited: {
+    status: 429,
+    message: (provider: string) => `${provider} takes no more requests for now`,
+    retryable: true,
+  },
+  provider_unavailable: {
+    status: 502,
+    message: (provider: string, why: string) => `${provider} ${why}`,
+    retryable: true,
+  },
   conversation_exists: { status: 409, message: (id: string) => `There is a conversation ${id} already` },
   event_unknown: { status: 404, message: (id: string) => `Unknown event_id: ${id}` },
   model_failed: { status: 502, message: (why: string) => why, retryable: true },
   conversation_running: { status: 409, message: () => 'The conversation is already running' },
+  start_task_not_found: { status: 404, message: (id: string) => `Start task not found: ${id}` },
+  start_key_taken: { status: 409, message: () => 'The same id or Idempotency-Key was used for another order' },
+  too_many_pending: {
+    status: 429,
+    message: (limit: number) => `Too many pending messages. Maximum ${limit} messages per conversation.`,
+    retryable: true,
+  },
+  sandbox_gone: {
+    status: 410,
+    message: (id: string) =>
+      `The sandbox of this conversation is archived: its files are gone. POST /api/v1/sandboxes/${id}/resume starts it anew, without them`,
+  },
+  sandbox_error: {
+    status: 503,
+    message: (id: string, why: string) =>
+      `The sandbox of this conversation is in an error state: ${why}. POST /api/v1/sandboxes/${id}/resume tries again`,
+    retryable: true,
+  },
   conflict: { status: 409, message: (what: string) => `${what} was changed by somebody else`, retryable: true },
   overloaded: { status: 503, message: () => 'The server is busy; try again in a moment', retryable: true },
   shutting_down: { status: 503, message: () => 'The server is shutting down', retryable: true },
@@ -85,6 +144,8 @@ export class Fault extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly retryable: boolean
+  /** After how many seconds to try again, where somebody said so. */
+  retryAfter?: number
 
   constructor(code: ErrorCode, message: string) {
     super(message)

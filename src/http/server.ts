@@ -200,6 +200,7 @@ export class HttpServer {
       const { message: detail, code, retryable, status } = error
       const answer = json(status, { detail, code, retryable })
       if (code === 'overloaded' || code === 'shutting_down') answer.headers['Retry-After'] = '1'
+      if (error.retryAfter !== undefined) answer.headers['Retry-After'] = String(error.retryAfter)
       // The rest of the body is still on its way: the connection cannot be used again.
       if (code === 'body_too_large') answer.headers.Connection = 'close'
       return answer
