@@ -3,7 +3,7 @@ import type { LLM } from '../api/llm.ts'
 import type { MCPServer, MCPServerPatch } from '../api/mcp.ts'
 import { MASK } from '../api/secret.ts'
 import type { Settings, SettingsUpdateRequest } from '../api/settings.ts'
-import type { ProviderToken, UserSecrets } from '../api/user-secrets.ts'
+import type { ProviderToken, ProviderTokens, UserSecrets } from '../api/user-secrets.ts'
 import type { SettingsDocument } from './document.ts'
 import { type FlatField, settleFlat, writeFlat } from './mapping.ts'
 import { fromLists, type Server, type Servers } from './mcp-lists.ts'
@@ -39,20 +39,27 @@ export function applyUpdate(
   let next = document
   if (profile && !Object.hasOwn(agent ?? {}, 'llm'))
     next = { ...next, agent_settings: { ...next.agent_settings, llm: profile } }
-  if (agent) next = { ...next, agent_settings: mergeAgent(next.agent_settings, agent) }
-  if (conversation)
-    next = {
-      ...next,
-      conversation_settings: mergeDeep(
-        next.conversation_settings,
-        unmask<Plain>(conversation, next.conversation_settings),
-      ),
-    }
-  if (misc) next = { ...next, misc_settings: mergeDeep(next.misc_settings, unmask<Plain>(misc, next.misc_settings)) }
   if (request.active_profile !== undefined) next = { ...next, active_profile: request.active_profile }
   if (request.active_agent_profile_id !== undefined)
     next = { ...next, active_agent_profile_id: request.active_agent_profile_id }
-  return settleFlat(next)
+  return mergeNested(next, { agent, conversation, misc })
+}
+
+interface Diffs {
+  agent: Plain | null | undefined
+  conversation: Plain | null | undefined
+  misc?: Plain | null | undefined
+}
+
+export function mergeNested(document: SettingsDocument, { agent, conversation, misc }: Diffs): SettingsDocument {
+  const { agent_settings, conversation_settings, misc_settings } = document
+  const merged = (settings: Plain, diff: Plain) => mergeDeep(settings, unmask<Plain>(diff, settings))
+  return settleFlat({
+    ...document,
+    ...(agent && { agent_settings: mergeAgent(agent_settings, agent) }),
+    ...(conversation && { conversation_settings: merged(conversation_settings, conversation) }),
+    ...(misc && { misc_settings: merged(misc_settings, misc) }),
+  })
 }
 
 /** Another kind of agent starts from its own defaults. */
@@ -111,10 +118,7 @@ const withServer = (document: SettingsDocument, key: string, server: Plain): Set
 })
 
 /** A provider without a token is none. */
-function mergeTokens(
-  stored: Record<string, ProviderToken>,
-  posted: NonNullable<UserSecrets['provider_tokens']>,
-): Record<string, ProviderToken> {
+function mergeTokens(stored: ProviderTokens, posted: NonNullable<UserSecrets['provider_tokens']>): ProviderTokens {
   const next = new Map(Object.entries(stored))
   for (const [provider, entry] of Object.entries(posted)) {
     if (entry === null) continue

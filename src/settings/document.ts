@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { AgentSettings, ConversationSettings } from '../api/agent.ts'
+import { AppSettings } from '../api/app-settings.ts'
 import { fault } from '../api/errors.ts'
 import { mapSecrets } from '../api/secret.ts'
 import { Settings } from '../api/settings.ts'
-import { ProviderToken } from '../api/user-secrets.ts'
+import { ProviderTokens } from '../api/user-secrets.ts'
 import type { Vault } from '../policy/secrets.ts'
 import { type Plain, pick } from './merge.ts'
 import { hasIn, setIn } from './paths.ts'
@@ -14,7 +15,8 @@ const Document = z.object({
   conversation_settings: ConversationSettings,
   misc_settings: z.record(z.string(), z.unknown()),
   flat: Settings,
-  provider_tokens: z.record(z.string(), ProviderToken),
+  app: AppSettings,
+  provider_tokens: ProviderTokens,
   active_profile: z.string().nullable(),
   active_agent_profile_id: z.string().nullable(),
 })
@@ -29,7 +31,8 @@ export interface SettingsDocument {
   conversation_settings: Plain
   misc_settings: Plain
   flat: Plain
-  provider_tokens: Record<string, ProviderToken>
+  app: Plain
+  provider_tokens: ProviderTokens
   active_profile: string | null
   active_agent_profile_id: string | null
 }
@@ -39,6 +42,7 @@ export const NOTHING_SAID: SettingsDocument = {
   conversation_settings: {},
   misc_settings: {},
   flat: {},
+  app: {},
   provider_tokens: {},
   active_profile: null,
   active_agent_profile_id: null,

@@ -1,3 +1,4 @@
+import type { AppSettings } from '../api/app-settings.ts'
 import { fault } from '../api/errors.ts'
 import { MASK } from '../api/secret.ts'
 import type { Settings } from '../api/settings.ts'
@@ -15,6 +16,8 @@ import type { Settings } from '../api/settings.ts'
  * | mask   | kept, wherever it stands                 | kept                      | kept                              |
  * | object | see mapping.ts                           | merged                    | merged                            |
  * | list   | see mcp-lists.ts                         | replaced                  | replaced                          |
+ *
+ * A POST of the app server's generation has both: flat fields, and diffs as in a PATCH; for its servers see app-settings.ts.
  */
 export type Plain = Record<string, unknown>
 
@@ -28,10 +31,11 @@ export const SECRET_FIELDS: ReadonlySet<string> = new Set<keyof Settings>([
   'search_api_key',
   'sandbox_api_key',
 ])
-const KEPT_WHEN_NULL: ReadonlySet<string> = new Set<keyof Settings>([
+const KEPT_WHEN_NULL: ReadonlySet<string> = new Set<keyof Settings | keyof AppSettings>([
   'llm_model',
   'llm_base_url',
   'user_consents_to_analytics',
+  'disabled_skills',
 ])
 
 /** What one field of a flat POST asks for: nothing, the default, or this value. */

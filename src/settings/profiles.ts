@@ -83,21 +83,26 @@ export class LlmProfiles {
   }
 
   async put(name: string, { llm, include_secrets }: SaveProfileRequest): Promise<ProfileMutationResponse> {
-    if (llm.provider_connection_id)
-      throw fault(
-        'invalid_request',
-        `There is no provider connection ${llm.provider_connection_id}: set api_key instead`,
-      )
     const said = include_secrets ? llm : withoutSecrets(LLM, llm)
     const hidden = await this.#builtIn(name)
+    await this.store(name, MAX_PROFILES, old => this.seal(said, old ?? hidden))
+    return { name, message: `Profile '${name}' saved` }
+  }
+
+  /** `make` gets what is stored under that name, and gives what is to be, both sealed. No more than `limit` are stored. */
+  async store(name: string, limit: number, make: (old: LLM | undefined) => LLM): Promise<void> {
     const at = new Date().toISOString()
     await this.#document.update(stored => {
       const old = own(stored, name)
-      if (!old && Object.keys(stored).length >= MAX_PROFILES) throw fault('llm_profile_limit', MAX_PROFILES)
-      const sealed = this.#seal(said, old?.llm ?? hidden)
-      return { ...stored, [name]: { llm: sealed, created_at: old?.created_at ?? at, updated_at: at } }
+      if (!old && Object.keys(stored).length >= limit) throw fault('llm_profile_limit', limit)
+      const llm = make(old?.llm)
+      if (llm.provider_connection_id)
+        throw fault(
+          'invalid_request',
+          `There is no provider connection ${llm.provider_connection_id}: set api_key instead`,
+        )
+      return { ...stored, [name]: { llm, created_at: old?.created_at ?? at, updated_at: at } }
     })
-    return { name, message: `Profile '${name}' saved` }
   }
 
   delete(name: string): Promise<ProfileMutationResponse> {
@@ -151,9 +156,24 @@ export class LlmProfiles {
     return llm
   }
 
+  /** Masks become what `old` has in their place. A sealed text is random and never shown, so none can be forged. */
+  seal(llm: LLM, old: LLM | undefined): LLM {
+    const known = new Set(secretsOf(LLM, old))
+    const unmasked = LLM.parse(unmask(llm, old))
+    return mapSecrets(LLM, unmasked, value => (known.has(value) ? value : this.#parts.vault.sealOne(value)))
+  }
+
+  /** What somebody stored, sealed. One that cannot be read is left out: the others must not be lost with it. */
+  async stored(): Promise<ReadonlyMap<string, LLM>> {
+    const profiles = Object.entries(await this.#document.read()).map(
+      ([name, { llm }]) => [name, LLM.safeParse(llm)] as const,
+    )
+    return new Map(profiles.flatMap(([name, { data }]) => (data ? [[name, data]] : [])))
+  }
+
   /** Whether a model answers. Masks stand for the secrets of the profile of that name. */
   async check(name: string, llm: LLM): Promise<ValidateProfileResponse> {
-    const sealed = this.#seal(llm, await this.#find(name))
+    const sealed = this.seal(llm, await this.#find(name))
     return checkLlm(this.#parts.openModel, openAll(this.#parts.vault, LLM, sealed))
   }
 
@@ -177,13 +197,6 @@ export class LlmProfiles {
 
   async #builtIn(name: string): Promise<LLM | undefined> {
     return builtIn(name, (await this.#parts.settings.agentSettings()).llm)
-  }
-
-  /** Masks become what `old` has in their place. A sealed text is random and never shown, so none can be forged. */
-  #seal(llm: LLM, old: LLM | undefined): LLM {
-    const known = new Set(secretsOf(LLM, old))
-    const unmasked = LLM.parse(unmask(llm, old))
-    return mapSecrets(LLM, unmasked, value => (known.has(value) ? value : this.#parts.vault.sealOne(value)))
   }
 
   /** What the settings call the active profile follows it. */

@@ -1,9 +1,13 @@
 import type { AgentSettings, ConversationSettings } from '../api/agent.ts'
+import type { AppSettingsChange, AppSettingsResponse } from '../api/app-settings.ts'
+import { fault } from '../api/errors.ts'
 import { LLM } from '../api/llm.ts'
-import type { MCPServer, MCPServerPatch } from '../api/mcp.ts'
+import { MCPServer, type MCPServerPatch } from '../api/mcp.ts'
 import type { Settings, SettingsResponse, SettingsUpdateRequest } from '../api/settings.ts'
-import type { Vault } from '../policy/secrets.ts'
+import { ProviderTokens } from '../api/user-secrets.ts'
+import { openAll, type Vault } from '../policy/secrets.ts'
 import type { Store } from '../store/store.ts'
+import { applyApp, appSettingsResponse } from './app-settings.ts'
 import { addServer, applyFlat, applyUpdate, patchServer, removeServer } from './changes.ts'
 import {
   type FullSettings,
@@ -13,6 +17,7 @@ import {
   secretsOf,
   storable,
 } from './document.ts'
+import { replacedTokens } from './provider-tokens.ts'
 import { StoredSecrets } from './secrets.ts'
 import { StoredDocument } from './stored-document.ts'
 import { exposureOf, settingsResponse } from './view.ts'
@@ -26,7 +31,7 @@ export class SettingsService {
   constructor(store: Store, vault: Vault) {
     this.#document = new StoredDocument(store, 'settings', NOTHING_SAID)
     this.#vault = vault
-    this.secrets = new StoredSecrets(store, vault)
+    this.secrets = new StoredSecrets(store, vault, async () => (await this.#document.read()).provider_tokens)
   }
 
   /** `expose` is the header `X-Expose-Secrets`. */
@@ -45,6 +50,34 @@ export class SettingsService {
   /** `profile`: the sealed LLM of the profile that `active_profile` names; a name nobody knows is for the caller. */
   update(request: SettingsUpdateRequest, profile?: LLM): Promise<SettingsResponse> {
     return this.#change(document => applyUpdate(document, request, profile), secretsOf(LLM, profile))
+  }
+
+  async getApp(): Promise<Omit<AppSettingsResponse, 'llm_profiles'>> {
+    return appSettingsResponse(await this.#document.read(), this.#vault)
+  }
+
+  async storeApp(change: AppSettingsChange): Promise<{ message: string }> {
+    await this.#change(document => applyApp(document, change))
+    return { message: 'Settings stored' }
+  }
+
+  /** Opened. */
+  async providerTokens(): Promise<ProviderTokens> {
+    return openAll(this.#vault, ProviderTokens, (await this.full()).provider_tokens)
+  }
+
+  async storeProviderTokens(posted: ProviderTokens): Promise<void> {
+    await this.#change(document => ({
+      ...document,
+      provider_tokens: replacedTokens(document.provider_tokens, posted),
+    }))
+  }
+
+  /** Opened. */
+  async mcpServer(key: string): Promise<MCPServer> {
+    const { mcp_config } = await this.agentSettings()
+    if (!Object.hasOwn(mcp_config, key)) throw fault('mcp_server_not_found', key)
+    return openAll(this.#vault, MCPServer, mcp_config[key]!)
   }
 
   createMcpServer(key: string, server: MCPServer): Promise<SettingsResponse> {

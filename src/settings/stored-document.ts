@@ -5,9 +5,9 @@ const ATTEMPTS = 10
 
 /**
  * One named document of the store. Changes are pure functions of what is stored: they run one after another here, and
- * again on the newer document when another process was faster.
+ * again on the newer document when another process was faster. What an older server did not know of is there, and empty.
  */
-export class StoredDocument<T> {
+export class StoredDocument<T extends object> {
   readonly #store: Store
   readonly #name: string
   readonly #empty: T
@@ -48,6 +48,6 @@ export class StoredDocument<T> {
   }
 
   #parse(json: string | undefined): T {
-    return json === undefined ? this.#empty : (JSON.parse(json) as T)
+    return json === undefined ? this.#empty : { ...this.#empty, ...(JSON.parse(json) as T) }
   }
 }
