@@ -62,6 +62,9 @@ class ProvidedModel implements Model {
         throw new ModelError('LLMBadRequestError', `${this.name} does not take ${answer.unsupported.join(', ')}`)
       const origin = this.#named.responses ? 'responses' : 'completion'
       const reply = replyOf(answer, origin, performance.now() - began)
+      // An agent is told so, and goes on. Whoever asked for words only has nothing.
+      if (request.tools.length === 0 && reply.text === '' && !reply.cut && !reply.refused)
+        throw new ModelError('LLMNoResponseError', 'The model answered with nothing: try again')
       return this.#llm.enable_encrypted_reasoning ? reply : { ...reply, reasoningItem: null }
     } catch (error) {
       if (signal.aborted) throw signal.reason

@@ -34,7 +34,8 @@ export function promptOf(messages: readonly Message[], named: Named, manner: Man
     } else if (message.role === 'assistant') {
       for (const { id, name } of message.tool_calls ?? []) names.set(id, name)
       const content = assistantParts(message, named, manner)
-      if (content.length > 0) prompt.push({ role: 'assistant', content })
+      // A thought that led to nothing is refused by some.
+      if (content.some(({ type }) => type !== 'reasoning')) prompt.push({ role: 'assistant', content })
     } else {
       const parts = userParts(message.content, named, manner)
       const images = parts.filter(part => part.type === 'file')

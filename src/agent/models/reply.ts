@@ -98,8 +98,6 @@ export function replyOf(answer: Answer, origin: MessageToolCall['origin'], laten
   )
   const cut = reason === 'length'
   const refused = reason === 'content-filter'
-  if (text === '' && called.length === 0 && !cut && !refused)
-    throw new ModelError('LLMNoResponseError', 'The model answered with nothing: try again')
   const taken = new Set<string>()
   return {
     id: answer.id || newId(),
