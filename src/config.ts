@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import * as z from 'zod'
 import { unwrap } from './api/secret.ts'
 import { DEFAULT_SPECS, SandboxSpec } from './sandbox/specs.ts'
+import { WebhookSpecs } from './webhooks/spec.ts'
 
 /** A way of setting something: on the command line, in the environment, in the file. */
 interface Setting {
@@ -120,6 +121,12 @@ const settings = {
     undefined,
     'Templates for sandboxes, as a JSON list; the first is the default. Fields: id, backend (local, docker or process), image, command, working_dir, env, memory_mb, processes, cpus, disk_mb, network (none, hosts or open), hosts, idle_seconds, delete_after_seconds, runtime. "process" has no walls at all: the key is then required of everybody.',
   ),
+  webhooks: setting(
+    WebhookSpecs,
+    'OH_WEBHOOKS[]',
+    undefined,
+    'Whom to tell what happens: events to base_url/events/ID, conversations to base_url/conversations. A JSON list; in the environment also field by field, as in OH_WEBHOOKS_0_BASE_URL. Fields: base_url, headers, secret (signs what is sent; without it the first of the configured session keys is sent instead), event_buffer_size, flush_delay, num_retries, retry_delay, max_batch_bytes. Nothing is dropped: what is not taken waits. A new one is told what happens from then on.',
+  ),
   max_sandboxes: setting(
     z.int().min(1).default(100),
     'GANTRY_MAX_SANDBOXES',
@@ -164,10 +171,12 @@ export type Config = { [K in keyof Settings]: z.output<Settings[K]['schema']> }
 /** Something the person who started us got wrong. One line; nothing was done. */
 export class BadUsage extends Error {}
 
+type Environment = Record<string, string | undefined>
+
 export type Command = { show: 'help' | 'version' } | { config: Config }
 
 /** From the least to the most particular: default, file, environment, command line. */
-export function readConfig(argv: string[], env: Record<string, string | undefined>): Command {
+export function readConfig(argv: string[], env: Environment): Command {
   const given = readArguments(argv)
   if (given.help) return { show: 'help' }
   if (given.version) return { show: 'version' }
@@ -175,7 +184,7 @@ export function readConfig(argv: string[], env: Record<string, string | undefine
   const config: Record<string, unknown> = {}
   for (const [name, setting] of Object.entries<Setting>(settings)) {
     const fromOption = setting.option === undefined ? undefined : given[setting.option]
-    const fromEnv = setting.env === undefined ? undefined : readVariable(setting.env, env)
+    const fromEnv = setting.env === undefined ? undefined : readVariable(setting.env, setting.schema, env)
     const [value, where] =
       fromOption !== undefined
         ? [fromText(setting.schema, fromOption), `--${setting.option}`]
@@ -229,19 +238,37 @@ function readFile(path: string): Record<string, unknown> {
 }
 
 /** `SESSION_API_KEY` is the older name of the first session key. */
-function readVariable(name: string, env: Record<string, string | undefined>): string | string[] | undefined {
+function readVariable(name: string, schema: z.ZodType, env: Environment): unknown {
   if (!name.endsWith('[]')) return env[name] || undefined
   const base = name.slice(0, -2)
+  const item = (defOf(schema) as z.core.$ZodArrayDef<z.ZodType>).element
+  if (item instanceof z.ZodObject) return env[base] || readItems(base, item.shape, env)
   const list: string[] = base === 'OH_SESSION_API_KEYS' && env.SESSION_API_KEY ? [env.SESSION_API_KEY] : []
   for (let i = 0; env[`${base}_${i}`]; i++) list.push(env[`${base}_${i}`]!)
   return list.length > 0 ? list : undefined
 }
 
+/** Each as JSON in `OH_X_0`, or field by field in `OH_X_0_FIELD`, which wins. */
+function readItems(base: string, shape: Record<string, z.ZodType>, env: Environment): unknown[] | undefined {
+  const items: unknown[] = []
+  for (;;) {
+    const name = `${base}_${items.length}`
+    const fields = Object.entries(shape).flatMap(([key, schema]) => {
+      const text = env[`${name}_${key.toUpperCase()}`]
+      return text ? [[key, fromText(schema, text)]] : []
+    })
+    const whole = env[name]
+    if (!whole && fields.length === 0) return items.length > 0 ? items : undefined
+    const item = whole ? fromJson(whole) : {}
+    items.push(fields.length > 0 ? { ...Object(item), ...Object.fromEntries(fields) } : item)
+  }
+}
+
 function fromText(schema: z.ZodType, value: unknown): unknown {
   if (typeof value !== 'string') return value
   const type = typeOf(schema)
-  if (type === 'array') return fromJson(value)
-  if (type === 'number') return /^-?\d+$/.test(value) ? Number(value) : value
+  if (type === 'array' || type === 'record') return fromJson(value)
+  if (type === 'number') return /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
   return type === 'boolean' ? (/^(1|true)$/i.test(value) ? true : /^(0|false)$/i.test(value) ? false : value) : value
 }
 

@@ -97,6 +97,62 @@ const steps = [
   CREATE INDEX conversations_sandbox_created ON conversations (sandbox, created_at, no);
   CREATE INDEX conversations_sandbox_updated ON conversations (sandbox, updated_at, no);
   `,
+  `
+  CREATE TABLE start_tasks (
+    id TEXT PRIMARY KEY,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    open INTEGER NOT NULL,
+    conversation TEXT NOT NULL,
+    key TEXT UNIQUE,
+    json TEXT NOT NULL,
+    crc INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX start_tasks_created ON start_tasks (created_at, id);
+  CREATE INDEX start_tasks_conversation ON start_tasks (conversation, created_at, id);
+  CREATE INDEX start_tasks_open ON start_tasks (created_at) WHERE open = 1;
+
+  CREATE TABLE pending_messages (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    conversation TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    crc INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX pending_messages_conversation ON pending_messages (conversation, no);
+
+  CREATE INDEX conversations_top ON conversations (created_at, no, sandbox, updated_at, title) WHERE parent_id IS NULL;
+  `,
+  `
+  CREATE TABLE webhooks (
+    id TEXT PRIMARY KEY,
+    buffer INTEGER NOT NULL,
+    delay INTEGER NOT NULL,
+    paused INTEGER NOT NULL,
+    delivered INTEGER NOT NULL,
+    succeeded_at INTEGER,
+    error_at INTEGER,
+    error TEXT,
+    error_status INTEGER
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE webhook_owed (
+    webhook TEXT NOT NULL,
+    conversation INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    news INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    due INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    farewell TEXT,
+    PRIMARY KEY (webhook, conversation)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX webhook_owed_due ON webhook_owed (webhook, due, conversation);
+  CREATE INDEX webhook_owed_id ON webhook_owed (webhook, id, conversation);
+  `,
 ]
 
 export function migrate(db: DatabaseSync): void {

@@ -2,17 +2,27 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Micros } from '../lib/time.ts'
 import { BashReads } from './bash-reads.ts'
 import { Conditions, checksum, Statements, type Value } from './database.ts'
+import { StartReads } from './start-reads.ts'
 import type {
   BashQuery,
   BashRecord,
+  ConversationFilter,
   ConversationQuery,
   ConversationRecord,
   EventFilter,
   EventQuery,
   EventRecord,
+  Owed,
+  PendingRow,
   SandboxRow,
+  StartTaskFilter,
+  StartTaskQuery,
+  StartTaskRow,
   StoredDocument,
+  WebhookDebt,
+  WebhookRecord,
 } from './store.ts'
+import { WebhookReads } from './webhook-reads.ts'
 
 interface ConversationRow extends ConversationRecord {
   crc: number
@@ -27,10 +37,14 @@ type EventColumns = [number, string, string, string, Micros, string, number]
 export class Reads {
   readonly #sql: Statements
   readonly #bash: BashReads
+  readonly #start: StartReads
+  readonly #webhooks: WebhookReads
 
   constructor(db: DatabaseSync) {
     this.#sql = new Statements(db)
     this.#bash = new BashReads(this.#sql)
+    this.#start = new StartReads(this.#sql)
+    this.#webhooks = new WebhookReads(this.#sql)
   }
 
   async conversations(ids: string[]): Promise<(ConversationRecord | undefined)[]> {
@@ -64,10 +78,7 @@ export class Reads {
             `SELECT ${column} AS at, no FROM conversations WHERE id = ?`,
             query.from,
           )
-    const { where, values } = new Conditions()
-      .add('status = ?', query.status)
-      .add('sandbox = ?', query.sandbox)
-      .add(`(${column}, no) ${beyond} (?, ?)`, from?.at, from?.no)
+    const { where, values } = filtered(query).add(`(${column}, no) ${beyond} (?, ?)`, from?.at, from?.no)
     const rows = this.#sql.all<ConversationRow>(
       `SELECT ${CONVERSATION} FROM conversations ${where}
        ORDER BY ${column} ${direction}, no ${direction} LIMIT ?`,
@@ -76,8 +87,8 @@ export class Reads {
     return { items: rows.slice(0, query.limit).map(conversation), next: rows[query.limit]?.id }
   }
 
-  async countConversations(filter: { status?: string; sandbox?: string } = {}): Promise<number> {
-    const { where, values } = new Conditions().add('status = ?', filter.status).add('sandbox = ?', filter.sandbox)
+  async countConversations(filter: ConversationFilter = {}): Promise<number> {
+    const { where, values } = filtered(filter)
     return this.#count(`SELECT count(*) AS n FROM conversations ${where}`, ...values)
   }
 
@@ -153,6 +164,50 @@ export class Reads {
     return rows.map(({ crc, ...row }) => (checksum(row.json) === crc ? row : { ...row, damaged: true }))
   }
 
+  async startTasks(ids: string[]): Promise<(StartTaskRow | undefined)[]> {
+    return this.#start.tasks(ids)
+  }
+
+  async startTaskByKey(key: string): Promise<StartTaskRow | undefined> {
+    return this.#start.byKey(key)
+  }
+
+  async startTaskOf(conversation: string): Promise<StartTaskRow | undefined> {
+    return this.#start.byConversation(conversation)
+  }
+
+  async openStartTasks(): Promise<StartTaskRow[]> {
+    return this.#start.open()
+  }
+
+  async searchStartTasks(query: StartTaskQuery): Promise<StartTaskRow[]> {
+    return this.#start.search(query)
+  }
+
+  async countStartTasks(filter: StartTaskFilter): Promise<number> {
+    return this.#start.count(filter)
+  }
+
+  async pendingMessages(conversation: string): Promise<PendingRow[]> {
+    return this.#start.pending(conversation)
+  }
+
+  async conversationsWithPending(): Promise<string[]> {
+    return this.#start.conversationsWithPending()
+  }
+
+  async webhooks(): Promise<WebhookRecord[]> {
+    return this.#webhooks.all()
+  }
+
+  async owed(query: { webhook: string; by: Micros; limit: number }): Promise<Owed[]> {
+    return this.#webhooks.owed(query)
+  }
+
+  async webhookDebt(webhook: string): Promise<WebhookDebt> {
+    return this.#webhooks.debt(webhook)
+  }
+
   async readBash(query: BashQuery): Promise<BashRecord[]> {
     return this.#bash.read(query)
   }
@@ -186,6 +241,18 @@ export class Reads {
   #count(sql: string, ...values: Value[]): number {
     return this.#sql.get<{ n: number }>(sql, ...values)?.n ?? 0
   }
+}
+
+const filtered = (filter: ConversationFilter): Conditions => {
+  const conditions = new Conditions()
+    .add('status = ?', filter.status)
+    .add('sandbox = ?', filter.sandbox)
+    .add("title LIKE ? ESCAPE '!'", filter.title && `%${filter.title.replaceAll(/[!%_]/g, '!$&')}%`)
+    .add('created_at >= ?', filter.createdFrom)
+    .add('created_at < ?', filter.createdBefore)
+    .add('updated_at >= ?', filter.updatedFrom)
+    .add('updated_at < ?', filter.updatedBefore)
+  return filter.top ? conditions.add('parent_id IS NULL') : conditions
 }
 
 const conditionsOf = (query: EventFilter): Conditions =>

@@ -4,7 +4,19 @@ import { fault } from '../api/errors.ts'
 import { openDatabase, type Synchronous } from './database.ts'
 import { migrate } from './migrations.ts'
 import { Reads } from './reads.ts'
-import type { Append, BashAppend, NewConversation, NewEvent, SandboxRow, Store } from './store.ts'
+import type {
+  Append,
+  BashAppend,
+  NewConversation,
+  NewEvent,
+  PendingRow,
+  SandboxRow,
+  StartTaskRow,
+  Store,
+  WebhookFailed,
+  WebhookTerms,
+  WebhookTold,
+} from './store.ts'
 import type { WriterData, WriterReply } from './writer.ts'
 import type { Write, WriteResult } from './writes.ts'
 
@@ -74,8 +86,8 @@ export class SqliteStore extends Reads implements Store {
     settled(await this.#write({ do: 'append', append }), 'The conversation')
   }
 
-  async deleteConversation(id: string): Promise<boolean> {
-    const deleted = (await this.#write({ do: 'delete', id })) === true
+  async deleteConversation(id: string, farewell?: string): Promise<boolean> {
+    const deleted = (await this.#write({ do: 'delete', id, farewell })) === true
     if (deleted) this.#purge()
     return deleted
   }
@@ -98,6 +110,34 @@ export class SqliteStore extends Reads implements Store {
 
   async clearBash(sandbox: string): Promise<number> {
     return told(await this.#write({ do: 'clear-bash', sandbox }))
+  }
+
+  async writeStartTask(row: StartTaskRow): Promise<void> {
+    settled(await this.#write({ do: 'start-task', row }), 'The start task')
+  }
+
+  async addPending(row: PendingRow, limit: number): Promise<number> {
+    return told(await this.#write({ do: 'pending', row, limit }))
+  }
+
+  async deletePending(id: string): Promise<boolean> {
+    return (await this.#write({ do: 'delete-pending', id })) === true
+  }
+
+  async setWebhooks(webhooks: WebhookTerms[]): Promise<void> {
+    await this.#write({ do: 'webhooks', webhooks })
+  }
+
+  async webhookTold(told: WebhookTold): Promise<void> {
+    await this.#write({ do: 'webhook-told', told })
+  }
+
+  async webhookFailed(failed: WebhookFailed): Promise<void> {
+    await this.#write({ do: 'webhook-failed', failed })
+  }
+
+  async pauseWebhook(id: string, paused: boolean): Promise<void> {
+    await this.#write({ do: 'pause-webhook', id, paused })
   }
 
   close(): Promise<void> {
@@ -201,6 +241,8 @@ function sizeOf(write: Write): number {
       : {}
   texts.push(state, ...Object.values(parts), ...events.flatMap(({ json, text = '' }) => [json, text]))
   if (write.do === 'document') texts.push(write.json)
+  if (write.do === 'start-task' || write.do === 'pending') texts.push(write.row.json)
+  if (write.do === 'delete') texts.push(write.farewell ?? '')
   if (write.do === 'bash') texts.push(...write.append.events.map(({ json }) => json))
   return texts.reduce((sum, text) => sum + text.length, 1)
 }

@@ -1,4 +1,7 @@
 import type { Micros } from '../lib/time.ts'
+import type { WebhookStore } from './webhook-port.ts'
+
+export type * from './webhook-port.ts'
 
 /**
  * What is remembered. One contract suite (test/contract/store.ts) says what every adapter must do.
@@ -8,7 +11,7 @@ import type { Micros } from '../lib/time.ts'
  * - A write that fails rejects with a Fault (`storage_full`, `storage_failed`, `conflict`, `overloaded`) and is
  *   never retried here. What it would have written may or may not be there afterwards: read again before you go on.
  */
-export interface Store {
+export interface Store extends WebhookStore {
   /** Makes a small durable write and tells whether it went through. */
   health(): Promise<{ writable: boolean; reason?: string }>
 
@@ -16,14 +19,17 @@ export interface Store {
   createConversation(conversation: NewConversation, events: NewEvent[]): Promise<boolean>
   /** Appends after position `after`; `conflict` when the log is elsewhere by now. */
   append(append: Append): Promise<void>
-  /** The conversation is gone at once; its events are removed in the background. False when there was none. */
-  deleteConversation(id: string): Promise<boolean>
+  /**
+   * The conversation is gone at once; its events are removed in the background. False when there was none. `farewell` is what
+   * webhooks are told of it, instead of what they were still owed; nothing unless given.
+   */
+  deleteConversation(id: string, farewell?: string): Promise<boolean>
 
   conversations(ids: string[]): Promise<(ConversationRecord | undefined)[]>
   /** The named parts of each conversation, aligned with `nos`. */
   conversationParts(nos: number[], names: string[]): Promise<Record<string, string>[]>
   searchConversations(query: ConversationQuery): Promise<{ items: ConversationRecord[]; next: string | undefined }>
-  countConversations(filter?: { status?: string; sandbox?: string }): Promise<number>
+  countConversations(filter?: ConversationFilter): Promise<number>
   /** By parent id. */
   childrenOf(ids: string[]): Promise<Map<string, string[]>>
 
@@ -60,7 +66,63 @@ export interface Store {
   /** False when there was none. */
   deleteSandbox(id: string): Promise<boolean>
 
+  /** Aligned with `ids`. */
+  startTasks(ids: string[]): Promise<(StartTaskRow | undefined)[]>
+  startTaskByKey(key: string): Promise<StartTaskRow | undefined>
+  /** The newest one that was to lead to this conversation. */
+  startTaskOf(conversation: string): Promise<StartTaskRow | undefined>
+  /** Those that have not come to an end, oldest first. */
+  openStartTasks(): Promise<StartTaskRow[]>
+  searchStartTasks(query: StartTaskQuery): Promise<StartTaskRow[]>
+  countStartTasks(filter: StartTaskFilter): Promise<number>
+  /** `conflict` unless the stored version is still that of the row; version 0 means that there is none yet, nor one with its key. */
+  writeStartTask(row: StartTaskRow): Promise<void>
+
+  /** What waits to be said in a conversation, in the order it came. */
+  pendingMessages(conversation: string): Promise<PendingRow[]>
+  conversationsWithPending(): Promise<string[]>
+  /** Its place among those that wait, from 1; 0, and nothing is written, when `limit` wait already. */
+  addPending(row: PendingRow, limit: number): Promise<number>
+  /** False when there was none. */
+  deletePending(id: string): Promise<boolean>
+
   close(): Promise<void>
+}
+
+export interface StartTaskRow {
+  id: string
+  createdAt: Micros
+  updatedAt: Micros
+  version: number
+  /** It has not come to an end. */
+  open: boolean
+  /** The conversation it leads to, whether or not it is there yet. */
+  conversation: string
+  /** What its caller named it by, so as not to order twice. */
+  key: string | null
+  json: string
+  /** The record did not survive on disk: `json` is not to be trusted. */
+  damaged?: true
+}
+
+export interface StartTaskFilter {
+  conversation?: string
+  createdFrom?: Micros
+}
+
+export interface StartTaskQuery extends StartTaskFilter {
+  descending: boolean
+  limit: number
+  offset: number
+}
+
+export interface PendingRow {
+  id: string
+  conversation: string
+  createdAt: Micros
+  json: string
+  /** The record did not survive on disk: `json` is not to be trusted. */
+  damaged?: true
 }
 
 export interface SandboxRow {
@@ -188,12 +250,24 @@ export interface BashQuery {
   backward?: boolean
 }
 
-export interface ConversationQuery {
+export interface ConversationFilter {
+  status?: string
+  sandbox?: string
+  /** Only those that are nobody's child. */
+  top?: boolean
+  /** Occurs in the title, whatever the case of its Latin letters. */
+  title?: string
+  /** Times, the second one of each pair exclusive. */
+  createdFrom?: Micros
+  createdBefore?: Micros
+  updatedFrom?: Micros
+  updatedBefore?: Micros
+}
+
+export interface ConversationQuery extends ConversationFilter {
   order: 'created' | 'updated'
   descending: boolean
   limit: number
-  status?: string
-  sandbox?: string
   /** The id of the first conversation of the page; an unknown one starts from the beginning. */
   from?: string
 }

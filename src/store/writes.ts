@@ -1,13 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { BashWrites } from './bash-writes.ts'
 import { checksum, Statements } from './database.ts'
-import type { Append, BashAppend, NewConversation, NewEvent, SandboxRow } from './store.ts'
+import { StartWrites } from './start-writes.ts'
+import type {
+  Append,
+  BashAppend,
+  NewConversation,
+  NewEvent,
+  PendingRow,
+  SandboxRow,
+  StartTaskRow,
+  WebhookFailed,
+  WebhookTerms,
+  WebhookTold,
+} from './store.ts'
+import { WebhookWrites } from './webhook-writes.ts'
 
 /** What the writer can be asked to do. Plain data: it travels to the writer's thread. */
 export type Write =
   | { do: 'create'; conversation: NewConversation; events: NewEvent[] }
   | { do: 'append'; append: Append }
-  | { do: 'delete'; id: string }
+  | { do: 'delete'; id: string; farewell: string | undefined }
   | { do: 'purge' }
   | { do: 'probe' }
   | { do: 'document'; name: string; json: string; version: number }
@@ -15,6 +28,13 @@ export type Write =
   | { do: 'delete-sandbox'; id: string }
   | { do: 'bash'; append: BashAppend }
   | { do: 'clear-bash'; sandbox: string }
+  | { do: 'webhooks'; webhooks: WebhookTerms[] }
+  | { do: 'webhook-told'; told: WebhookTold }
+  | { do: 'webhook-failed'; failed: WebhookFailed }
+  | { do: 'pause-webhook'; id: string; paused: boolean }
+  | { do: 'start-task'; row: StartTaskRow }
+  | { do: 'pending'; row: PendingRow; limit: number }
+  | { do: 'delete-pending'; id: string }
 
 /**
  * `false`: it exists already, or there was nothing; `conflict`: somebody was faster. Neither has written anything.
@@ -29,10 +49,14 @@ const PURGE_EVENTS = 500
 export class Writes {
   readonly #sql: Statements
   readonly #bash: BashWrites
+  readonly #webhooks: WebhookWrites
+  readonly #start: StartWrites
 
   constructor(db: DatabaseSync) {
     this.#sql = new Statements(db)
     this.#bash = new BashWrites(this.#sql)
+    this.#webhooks = new WebhookWrites(this.#sql)
+    this.#start = new StartWrites(this.#sql)
   }
 
   apply(write: Write): WriteResult {
@@ -42,7 +66,7 @@ export class Writes {
       case 'append':
         return this.#append(write.append)
       case 'delete':
-        return this.#delete(write.id)
+        return this.#delete(write.id, write.farewell)
       case 'purge':
         return this.#purge()
       case 'probe':
@@ -57,6 +81,20 @@ export class Writes {
         return this.#bash.append(write.append)
       case 'clear-bash':
         return this.#bash.clear(write.sandbox)
+      case 'webhooks':
+        return this.#webhooks.set(write.webhooks)
+      case 'webhook-told':
+        return this.#webhooks.told(write.told)
+      case 'webhook-failed':
+        return this.#webhooks.failed(write.failed)
+      case 'pause-webhook':
+        return this.#webhooks.pause(write.id, write.paused)
+      case 'start-task':
+        return this.#start.task(write.row)
+      case 'pending':
+        return this.#start.addPending(write.row, write.limit)
+      case 'delete-pending':
+        return this.#sql.run('DELETE FROM pending_messages WHERE id = ?', write.id) === 1
     }
   }
 
@@ -69,10 +107,13 @@ export class Writes {
     if (!row) return false
     this.#putParts(row.no, c.parts)
     this.#insertEvents(row.no, 0, events)
+    this.#webhooks.created(row.no, c.id)
     return true
   }
 
-  #append({ no, after, events, head, status, updatedAt, state, title, parts }: Append): WriteResult {
+  #append(append: Append): WriteResult {
+    const { no, after, events, head, status, updatedAt, state, title, parts } = append
+    this.#webhooks.appended(append)
     const moved = this.#sql.run(
       `UPDATE conversations SET head = ?, status = ?, updated_at = ?, state = ?, crc = ?, title = coalesce(?, title)
        WHERE no = ? AND head = ?`,
@@ -84,11 +125,13 @@ export class Writes {
     return true
   }
 
-  #delete(id: string): WriteResult {
+  #delete(id: string, farewell: string | undefined): WriteResult {
     const row = this.#sql.get<{ no: number }>('DELETE FROM conversations WHERE id = ? RETURNING no', id)
     if (!row) return false
     this.#sql.run('DELETE FROM parts WHERE conversation = ?', row.no)
     this.#sql.run('INSERT INTO purges (conversation) VALUES (?)', row.no)
+    this.#webhooks.deleted(row.no, id, farewell)
+    this.#start.forget(id)
     return true
   }
 

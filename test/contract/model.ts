@@ -378,8 +378,11 @@ export function modelContract(name: string, provider: Provider): void {
           await until('the server sees it leave', () => hanging.server.requests[0]?.left, 1_000)
         })
 
-      test('An empty answer is none', async () => {
-        assert.equal((await telling(say(''))).code, 'LLMNoResponseError')
+      test('An empty answer is none where words are asked for, and an answer where calls might have been', async () => {
+        await using asked = await open([say(''), say('')])
+        assert.deepEqual((await asked.ask({ ...ASK, tools: [LOOK] })).calls, [])
+        const error = await asked.ask({ ...ASK, tools: [] }).catch(error => error)
+        assert.equal(error.code, 'LLMNoResponseError')
       })
 
       test('Nobody listening is told by name', async () => {

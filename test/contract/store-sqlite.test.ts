@@ -7,6 +7,8 @@ import { SqliteStore } from '../../src/store/sqlite.ts'
 import { Random } from '../support/random.ts'
 import { count, tempFolder } from '../support/server.ts'
 import { anEvent, find, is, log, make, type Opened, someEvents, storeContract } from './store.ts'
+import { startsContract } from './store-starts.ts'
+import { webhookContract } from './store-webhooks.ts'
 
 /** `raw` is a connection of our own, past the store. */
 async function open(): Promise<Opened & { file: string; raw: DatabaseSync }> {
@@ -32,6 +34,8 @@ async function open(): Promise<Opened & { file: string; raw: DatabaseSync }> {
 }
 
 storeContract('SqliteStore', open)
+webhookContract('SqliteStore', open)
+startsContract('SqliteStore', open)
 
 /** With one bit turned over. It need not be UTF-8 any more: SQLite does not mind. */
 function flipped(bytes: Uint8Array, bit: number): Uint8Array {

@@ -37,7 +37,7 @@ export const anEvent = (at: number, more: Partial<NewEvent> = {}): NewEvent => (
 export const someEvents = (number: number, from = 1): NewEvent[] =>
   Array.from({ length: number }, (_, i) => anEvent(from + i))
 
-const aConversation = (more: Partial<NewConversation> = {}): NewConversation => ({
+export const aConversation = (more: Partial<NewConversation> = {}): NewConversation => ({
   id: newId(),
   createdAt: 1,
   updatedAt: 1,
@@ -54,7 +54,11 @@ const aConversation = (more: Partial<NewConversation> = {}): NewConversation => 
 const inPlace = (events: NewEvent[], after = 0): EventRecord[] =>
   events.map(({ text, ...event }, i) => ({ seq: after + i + 1, ...event }))
 
-const appending = (to: { no: number; head: number }, events: NewEvent[], more: Partial<Append> = {}): Append => ({
+export const appending = (
+  to: { no: number; head: number },
+  events: NewEvent[],
+  more: Partial<Append> = {},
+): Append => ({
   no: to.no,
   after: to.head,
   head: to.head + events.length,
