@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: one table. Absolute figures depend on the machine; the goals are for 2 cores, and the ratios hold
+ * `npm run bench`, or `npm run bench -- lists starts` for some of it: one table. Absolute figures depend on the machine; the goals are for 2 cores, and the ratios hold
  * anywhere.
  */
 import { spawn } from 'node:child_process'
@@ -16,6 +16,7 @@ import { get, type LoadResult, load, post, quantile } from './load.ts'
 import { sandboxes } from './sandboxes.ts'
 import { anEvent, seed } from './seed.ts'
 import { countFrames } from './sockets.ts'
+import { starts } from './starts.ts'
 
 const rows: { what: string; figure: string; goal: string; met: string }[] = []
 const report = (what: string, figure: string, goal = '', met?: boolean) => {
@@ -161,6 +162,7 @@ async function lists(): Promise<void> {
   ]
   const paths = {
     'first page of conversations': () => '/api/conversations/search?limit=20',
+    'first page of app conversations': () => '/api/v1/app-conversations/search?limit=20',
     'newest 50 events': (i: number) => `/api/conversations/${ids[i]}/events/search?limit=50&sort_order=TIMESTAMP_DESC`,
   }
   for (const [what, path] of Object.entries(paths)) {
@@ -181,12 +183,9 @@ async function lists(): Promise<void> {
   for (const data of [small, large]) await rm(data, { recursive: true })
 }
 
-await coldStart()
-await requests()
-await appends()
-await messages()
-await fanOut()
-await lists()
-await sandboxes(report)
-await agents(report)
+const parts = { coldStart, requests, appends, messages, fanOut, lists, sandboxes, agents, starts }
+
+/** All of them, or those that are named. */
+const named = process.argv.slice(2)
+for (const [name, part] of Object.entries(parts)) if (named.length === 0 || named.includes(name)) await part(report)
 new Console(process.stdout).table(rows)

@@ -13,22 +13,13 @@ import type { Caution } from './conversation/conversations.ts'
 import { Feed } from './conversation/feed.ts'
 import { recover } from './conversation/recover.ts'
 import { Trajectories } from './conversation/trajectory.ts'
+import { openDesk } from './desk.ts'
+import { GitProviders } from './git-providers/providers.ts'
 import { openHands } from './hands.ts'
 import { Auth, isLoopback, type Mode } from './http/auth.ts'
 import { BashSockets } from './http/bash-sockets.ts'
 import { EventSockets } from './http/event-sockets.ts'
-import { bashHandlers } from './http/handlers/bash.ts'
-import { controlHandlers } from './http/handlers/control.ts'
-import { conversationHandlers } from './http/handlers/conversations.ts'
-import { eventHandlers } from './http/handlers/events.ts'
-import { fileHandlers } from './http/handlers/files.ts'
-import { gitHandlers } from './http/handlers/git.ts'
-import { profileHandlers } from './http/handlers/profiles.ts'
-import { sandboxHandlers } from './http/handlers/sandboxes.ts'
-import { serverHandlers } from './http/handlers/server.ts'
-import { settingsHandlers } from './http/handlers/settings.ts'
-import { workspaceHandlers } from './http/handlers/workspace.ts'
-import { workspacesHandlers } from './http/handlers/workspaces.ts'
+import { allHandlers } from './http/handlers/index.ts'
 import {
   BASH_READERS,
   DRAIN_MS,
@@ -52,17 +43,24 @@ import { keyFromFile } from './policy/keyfile.ts'
 import { Vault } from './policy/secrets.ts'
 import { Bash } from './sandbox/bash.ts'
 import { BashLog } from './sandbox/bash-log.ts'
+import { guardedFetch } from './sandbox/egress/fetch.ts'
 import { Git } from './sandbox/git.ts'
 import { Keeper } from './sandbox/keeper.ts'
 import { REST_MS } from './sandbox/limits.ts'
 import { DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
 import { Sandboxes } from './sandbox/sandboxes.ts'
 import { egressOf, limitsOf, type SandboxSpec } from './sandbox/specs.ts'
+import { AppProfiles } from './settings/app-profiles.ts'
+import { Approvals } from './settings/approvals.ts'
 import { SettingsService } from './settings/settings.ts'
+import { SkillLibrary } from './settings/skill-library.ts'
+import { readUserSkills } from './settings/user-skills.ts'
+import { Users } from './settings/users.ts'
 import { Ownership } from './store/ownership.ts'
 import { SqliteStore } from './store/sqlite.ts'
 import type { BashRecord } from './store/store.ts'
 import { GANTRY_VERSION, INTERFACE_VERSION } from './version.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
 import { Workspaces } from './workspaces/workspaces.ts'
 
 export interface App {
@@ -125,17 +123,24 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   }
   const workspaces = new Workspaces(store, () => sandboxes.renew())
   const settings = new SettingsService(store, vault)
+  const approvals = new Approvals(store)
+  const approved = () => approvals.all()
+  const userSkills = () => readUserSkills(join(config.data, 'skills'))
   const brain = openBrain({
     store,
     vault,
     settings,
     log,
     reach: id => sandboxes.reach(id),
+    isRunning: id => sandboxes.isRunning(id),
     workingDirOf: id => sandboxes.workingDirOf(id),
+    userSkills,
+    approved,
+    left: sandbox => desk.lodgings.leave(sandbox),
     caution: async () => ((await hands.proved).isolated ? {} : UNISOLATED),
     checkFolder,
   })
-  const { feed, runner, conversations, control, events } = brain
+  const { feed, runner, conversations, events } = brain
   const streams = new Streams({
     feed,
     eventsAfter: ({ no }, seq) => events.after(no, seq, READER_PAGE, READER_LOW_BYTES),
@@ -174,6 +179,29 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     readers: BASH_READERS,
   })
 
+  const gitProviders = new GitProviders({ tokens: () => settings.providerTokens(), fetch: brain.fetch })
+  const desk = openDesk({
+    store,
+    vault,
+    settings,
+    journal: brain.journal,
+    conversations,
+    sandboxes,
+    approvals,
+    remoteOf: (repository, provider) => gitProviders.remoteOf(repository, provider),
+    isolated: async () => (await hands.proved).isolated,
+    log,
+  })
+  const webhooks = new Webhooks({
+    specs: config.webhooks,
+    key: configured,
+    store,
+    info: async id => (await conversations.batch([id], true))[0] ?? null,
+    eventsAfter: (...range) => events.after(...range),
+    guardedFetch,
+    log,
+  })
+
   const metrics = new Metrics()
   let draining = false
   const table: Routes = config.open_metrics ? { ...routes, metrics: { ...routes.metrics, access: 'free' } } : routes
@@ -183,6 +211,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     const lastEventAt = Math.max(feed.lastEventAt, bashFeed.lastEventAt)
     return { ...serverInfo(started, lastEventAt), isolated, isolation: summary }
   }
+  const appProfiles = new AppProfiles({ profiles: brain.profiles, settings, vault })
   const http = new HttpServer({
     auth,
     origins,
@@ -192,20 +221,33 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     opened: opened.promise,
     draining: () => draining,
   })
-  http.serve(table, {
-    ...serverHandlers({ auth, store, metrics, web: new WebFiles(WEB), info, openapi: document }),
-    ...conversationHandlers(conversations, control, auth),
-    ...controlHandlers({ ...brain, auth }),
-    ...eventHandlers(conversations, control, events, streams),
-    ...settingsHandlers(settings, brain.profiles),
-    ...profileHandlers({ profiles: brain.profiles, switchLlm: (id, llm) => control.useLlm(id, llm) }),
-    ...bashHandlers(bash),
-    ...gitHandlers(new Git(reach)),
-    ...fileHandlers(reach, new Trajectories(conversations, events)),
-    ...workspaceHandlers(reach, conversations, auth),
-    ...workspacesHandlers(workspaces),
-    ...sandboxHandlers({ sandboxes, settings, portsDomain: config.ports_domain }),
+  const handlers = allHandlers({
+    ...brain,
+    ...desk,
+    auth,
+    store,
+    settings,
+    sandboxes,
+    workspaces,
+    approvals,
+    gitProviders,
+    webhooks,
+    streams,
+    metrics,
+    bash,
+    git: new Git(reach),
+    trajectories: new Trajectories(conversations, events),
+    appProfiles,
+    users: new Users({ settings, profiles: brain.profiles, appProfiles, vault }),
+    skills: new SkillLibrary({ reach, userSkills, approved, log }),
+    web: new WebFiles(WEB),
+    reach,
+    info,
+    openapi: document,
+    started,
+    portsDomain: config.ports_domain,
   })
+  http.serve(table, handlers)
   const rooms = [
     new EventSockets({ conversations, events, streams, log }),
     new BashSockets({ bash, streams: bashStreams, log }),
@@ -219,6 +261,11 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   })
   metrics.gauge('gantry_sockets', 'Open WebSockets.', () => sockets.open)
   metrics.gauge('gantry_readers', 'Readers that follow a conversation.', () => streams.readers)
+  metrics.gauge(
+    'gantry_webhook_lag_seconds',
+    'Age of the oldest thing a webhook was not told.',
+    () => webhooks.lagSeconds,
+  )
   metrics.gauge('gantry_uptime_seconds', 'Time since start.', () => (Date.now() - started) / 1000)
 
   const server = createServer(
@@ -240,6 +287,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   })
 
   const letGo = async () => {
+    await webhooks.close()
     await keeper.close()
     await hands.close()
     await store.close()
@@ -252,7 +300,9 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     if (configured === undefined && bindsLoopback(config.host) && proof.isolated) auth.trustLoopback()
     await bash.recover()
     await keeper.open()
+    await webhooks.open()
     await recover(store, runner)
+    await desk.starts.recover()
     opened.resolve()
     return { url, ...proof }
   }
@@ -279,6 +329,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
       await closed
       clearTimeout(impatience)
       await bash.close()
+      await desk.starts.close()
       await brain.close()
       await letGo()
     },

@@ -1,9 +1,13 @@
+import { Catalogue } from './agent/catalogue.ts'
+import { probe } from './agent/mcp.ts'
 import type { OpenModel } from './agent/model.ts'
+import { listModels } from './agent/models/catalogue.ts'
 import { demoModel } from './agent/models/demo.ts'
 import { findLocalServers } from './agent/models/local.ts'
 import { makeOpenModel } from './agent/models/open.ts'
 import type { Tool } from './agent/tool.ts'
 import { makeSwitchLlm } from './agent/tools/switch-llm.ts'
+import type { MCPServer } from './api/mcp.ts'
 import { Asides } from './conversation/asides.ts'
 import { Budgets } from './conversation/budgets.ts'
 import { Control } from './conversation/control.ts'
@@ -24,9 +28,10 @@ import { Titles } from './conversation/titles.ts'
 import type { Log } from './lib/log.ts'
 import type { Vault } from './policy/secrets.ts'
 import { guardedFetch } from './sandbox/egress/fetch.ts'
-import type { Sandbox } from './sandbox/sandbox.ts'
+import { DEFAULT_SANDBOX, type Sandbox } from './sandbox/sandbox.ts'
 import { LlmProfiles } from './settings/profiles.ts'
 import type { SettingsService } from './settings/settings.ts'
+import type { UserSkills } from './settings/user-skills.ts'
 import type { Store } from './store/store.ts'
 
 export interface BrainParts {
@@ -35,7 +40,13 @@ export interface BrainParts {
   settings: SettingsService
   log: Log
   reach(sandbox: string): Promise<Sandbox>
+  isRunning(sandbox: string): boolean
   workingDirOf(sandbox: string): string
+  userSkills(): Promise<UserSkills>
+  /** Hashes of files of projects that a person has approved. */
+  approved(): Promise<ReadonlySet<string>>
+  /** Told of a sandbox in which there is a conversation less. */
+  left(sandbox: string): Promise<void>
   /** What is to be asked for, and who judges it, where an order does not say. */
   caution(): Promise<Caution>
   /** Rejects when a conversation cannot work in this folder. */
@@ -43,7 +54,20 @@ export interface BrainParts {
 }
 
 /** Everything that conversations think with, wired. */
-export function openBrain({ store, vault, settings, log, reach, workingDirOf, caution, checkFolder }: BrainParts) {
+export function openBrain({
+  store,
+  vault,
+  settings,
+  log,
+  reach,
+  isRunning,
+  workingDirOf,
+  userSkills,
+  approved,
+  left,
+  caution,
+  checkFolder,
+}: BrainParts) {
   const { fetch, close: closeFetch } = guardedFetch()
   const feed = new Feed()
   const journal = new Journal(store, feed)
@@ -62,7 +86,10 @@ export function openBrain({ store, vault, settings, log, reach, workingDirOf, ca
       control.keepLogin(id, server, state).catch(error => log.warn('mcp', { conversation: id, error: String(error) }))
     },
     reach,
+    isRunning,
     workingDirOf,
+    userSkills,
+    approved,
     secrets: { fetch, stored: name => settings.secrets.value(name) },
     more: (id, order) => [...subagents.tools(id, order), ...switchTools(id, order)],
   })
@@ -80,6 +107,7 @@ export function openBrain({ store, vault, settings, log, reach, workingDirOf, ca
     sessions,
     titles,
     heard: id => goals.stop(id),
+    left,
     caution,
     checkFolder,
   })
@@ -97,8 +125,18 @@ export function openBrain({ store, vault, settings, log, reach, workingDirOf, ca
     }
     return [makeSwitchLlm({ names, switchTo })]
   }
+  /** Whether a server can be used. Takes it with its secrets opened. */
+  const tryMcpServer = async (name: string, server: MCPServer, timeoutMs: number) => {
+    const sandbox = () => reach(DEFAULT_SANDBOX)
+    const options = { name, timeoutMs, sandbox, workingDir: workingDirOf(DEFAULT_SANDBOX), fetch }
+    return (await probe(server, options)).ok
+  }
   return {
+    fetch,
+    tryMcpServer,
+    journal,
     profiles,
+    catalogue: new Catalogue(listModels),
     feed,
     runner,
     conversations,

@@ -6,7 +6,8 @@ import { type Understood, understand } from './calls.ts'
 import { messagesOf, shortened } from './context.ts'
 import { AGENT, carryOut, cutShort, type Execute, failure, groupsOf, turns } from './execute.ts'
 import { failureKind, ModelError, type ModelRequest, type Reply, type ToolSpec } from './model.ts'
-import { NUDGE, stuckness } from './stuck.ts'
+import { Rested } from './retry.ts'
+import { isSilent, NUDGE, stuckness } from './stuck.ts'
 
 /** What one step thinks with. It may be another at the next step: a person or the agent may have switched. */
 export interface Mind {
@@ -66,20 +67,27 @@ export async function work(parts: LoopParts, signal: AbortSignal): Promise<void>
   const { book } = parts
   try {
     let now = await settle(parts, signal)
+    let silences = 0
     for (let steps = 0; now.running; steps++) {
+      if (silences >= SILENCES) throw new ModelError('LLMNoResponseError', SILENT)
       const end = await reasonToEnd(parts, now, steps)
       now = end ? await book.keep(({ running }) => ({ drafts: running ? end : [] })) : await step(parts, signal)
+      silences = isSilent(book.branch) ? silences + 1 : 0
       if (!now.finished) continue
       const last = await parts.atEnd(signal)
       if (last.length > 0) now = await book.keep(({ finished }) => ({ drafts: finished ? last : [] }))
     }
   } catch (error) {
-    if (signal.aborted) return
+    if (signal.aborted || error instanceof Rested) return
     if (!(error instanceof ModelError || error instanceof Ended)) throw error
     const drafts = failed(error instanceof Ended ? error.failure : failureOf(error))
     await book.keep(({ running }) => ({ drafts: running ? drafts : [] }))
   }
 }
+
+/** How many answers of one run, one after the other, may have neither words nor calls. */
+const SILENCES = 3
+const SILENT = `The model answered with nothing ${SILENCES} times in a row: try again`
 
 /** Takes up the actions that were left open: answered by a person, held by a pause, or cut short with the server. */
 async function settle({ book, execute }: LoopParts, signal: AbortSignal): Promise<Standing> {

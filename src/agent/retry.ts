@@ -8,6 +8,8 @@ const LONGEST_WAIT_MS = 600_000
 export interface Patience {
   llm: Pick<LLM, 'num_retries' | 'retry_multiplier' | 'retry_min_wait' | 'retry_max_wait'>
   signal: AbortSignal
+  /** Asked for before each wait: aborted when there shall be no further try. */
+  rest?(): AbortSignal
   /** Told before each wait: when it will end, the number of the try that failed, from 1, and how. */
   onWait?(until: Date, attempt: number, error: ModelError): void
   clock?: Clock
@@ -27,12 +29,15 @@ const WALL: Clock = {
   random: Math.random,
 }
 
+/** There was no further try, for whoever asked wants to rest. */
+export class Rested extends Error {}
+
 /**
- * Asks again, from the start, while the same question may yet get an answer. Rejects with the last failure, or with the
- * reason of the signal as soon as that is aborted.
+ * Asks again, from the start, while the same question may yet get an answer. Rejects with the last failure, with the
+ * reason of the signal as soon as that is aborted, or with Rested.
  */
 export async function patiently<T>(ask: () => Promise<T>, patience: Patience): Promise<T> {
-  const { llm, signal, onWait, clock = WALL } = patience
+  const { llm, signal, rest = () => signal, onWait, clock = WALL } = patience
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted()
     try {
@@ -40,11 +45,13 @@ export async function patiently<T>(ask: () => Promise<T>, patience: Patience): P
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof ModelError) || !error.retryable || attempt > llm.num_retries) throw error
+      const resting = rest()
+      if (resting.aborted) throw new Rested()
       const ms = waitBefore(attempt, llm, error.retryAfterMs, clock.random())
       onWait?.(new Date(clock.now() + ms), attempt, error)
-      await clock.wait(ms, signal).catch(failure => {
+      await clock.wait(ms, AbortSignal.any([signal, resting])).catch(failure => {
         signal.throwIfAborted()
-        throw failure
+        throw resting.aborted ? new Rested() : failure
       })
     }
   }

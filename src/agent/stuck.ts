@@ -35,6 +35,16 @@ export function stuckness(events: readonly Event[]): 'stuck' | 'nudge' | null {
   return isRepeating(turns, 1, SAME_TURNS) || isRepeating(turns, 2, ALTERNATING_TURNS) ? 'stuck' : null
 }
 
+/** Whether the newest answer has neither words nor calls. */
+export function isSilent(events: readonly Event[]): boolean {
+  const last = events.findLast(event => event.kind === 'ActionEvent' || isMessage(event, 'agent'))
+  return last !== undefined && isWordless(last)
+}
+
+const isWordless = (event: Event): boolean =>
+  event.kind === 'MessageEvent' &&
+  event.llm_message.content.every(part => part.type === 'text' && part.text.trim() === '')
+
 const isMessage = (event: Event, source: 'user' | 'agent' | 'environment'): boolean =>
   event.kind === 'MessageEvent' && event.source === source
 
@@ -45,7 +55,7 @@ const sinceUser = (events: readonly Event[]): readonly Event[] =>
 
 function talksOnly(events: readonly Event[]): boolean {
   const acted = events.findLastIndex(({ kind }) => kind === 'ActionEvent')
-  return events.slice(acted + 1).filter(event => isMessage(event, 'agent')).length >= MESSAGES
+  return events.slice(acted + 1).filter(event => isMessage(event, 'agent') && !isWordless(event)).length >= MESSAGES
 }
 
 /** What one answer of the model's did, and what came of it; each as a text that is equal when they are. */

@@ -25,12 +25,19 @@ export interface Tool {
   run(action: Action, hands: Hands): Promise<Observation>
   /** Told once, before the first call, what its predecessors in this conversation observed. */
   recall?(observations: readonly Observation[]): void
+  /**
+   * Begins what a call will most likely need, while the model still thinks. It ends with the signal, unless a call came. The working
+   * directory may not be there yet.
+   */
+  warm?(hands: Hands): void
   /** Ends whatever it left running. */
   close?(): Promise<void>
 }
 
 /** What a tool acts with. */
 export interface Hands {
+  /** Whose they are: what one left running is told from what others did by it. */
+  readonly conversation: string
   /** Where it acts. Brought to life when first asked for, and again should it be gone. */
   sandbox(): Promise<Sandbox>
   /** The conversation's folder in there: absolute, and made when the sandbox is first asked for. */

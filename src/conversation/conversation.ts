@@ -22,12 +22,12 @@ export function message(
   state: State,
   { role, content, run }: Pick<SendMessageRequest, 'role' | 'content' | 'run'>,
   { before, addition, blocked }: Reception,
+  id = newId(),
 ): Change {
   if (role !== 'user') throw fault('invalid_request', `Only a user can send a message, not '${role}'`)
   const { activated_skills = [], extended_content = [] } = addition(state)
   const drafts: Draft[] = []
   if (state.execution_status === 'finished' || state.execution_status === 'stuck') drafts.push(statusUpdate('idle'))
-  const id = newId()
   if (blocked !== undefined) drafts.push(stateUpdate('blocked_messages', { ...state.blocked_messages, [id]: blocked }))
   drafts.push(
     ...before(state),

@@ -38,10 +38,23 @@ export interface ConversationsParts {
   titles: Titles
   /** Told before a person's message is taken. */
   heard(id: string): Promise<void>
+  /** Told of the sandbox in which there is a conversation less. */
+  left(sandbox: string): Promise<void>
   /** What is to be asked for, and who judges it, where an order does not say. */
   caution(): Promise<Caution>
   /** Rejects when a conversation cannot work in this folder. */
   checkFolder(folder: string, sandbox: string): Promise<void>
+}
+
+/** What is kept of a conversation from its first moment, beside what was ordered. */
+export interface Beside {
+  title?: string | null
+  /** Named JSON parts. */
+  parts?: Record<string, string>
+}
+
+interface Opening {
+  message: SendMessageRequest | null
 }
 
 /** What a message waits for ends by itself. */
@@ -61,6 +74,7 @@ export class Conversations {
     isKey: KeyCheck,
     includeSkills: boolean,
     sandbox = DEFAULT_SANDBOX,
+    beside: Beside = {},
   ): Promise<{ info: ConversationInfo; created: boolean }> {
     const { store, vault, checkFolder, caution } = this.#parts
     const id = request.conversation_id ?? newId()
@@ -79,7 +93,7 @@ export class Conversations {
     const parentId = request.parent_conversation_id ?? null
     // It runs, whatever it says itself.
     const message = request.initial_message && { ...request.initial_message, run: true }
-    const created = await this.#begin({ id, sandbox, order, skills }, { parentId, message })
+    const created = await this.#begin({ id, sandbox, order, skills }, { parentId, message, ...beside })
     return { info: await this.get(id, includeSkills), created }
   }
 
@@ -100,7 +114,7 @@ export class Conversations {
   /** False when there is one with this id. */
   async #begin(
     ordered: Omit<SessionOrder, 'tools'>,
-    { parentId, message }: { parentId: string | null; message: SendMessageRequest | null },
+    { parentId, message, title = null, parts = {} }: Beside & Pick<ConversationRecord, 'parentId'> & Opening,
   ): Promise<boolean> {
     const { store, runner, sessions, titles } = this.#parts
     const { id, sandbox, order, skills } = ordered
@@ -117,12 +131,12 @@ export class Conversations {
         createdAt,
         updatedAt: state.last_event_at,
         status: state.execution_status,
-        title: null,
+        title,
         parentId,
         sandbox,
         head: events.length,
         state: JSON.stringify(state),
-        parts: { order: JSON.stringify(order), skills: JSON.stringify(skills) },
+        parts: { ...parts, order: JSON.stringify(order), skills: JSON.stringify(skills) },
       },
       events.map(encode),
     )
@@ -167,25 +181,28 @@ export class Conversations {
   }
 
   async delete(id: string): Promise<void> {
-    const { store, journal, feed, runner, sessions } = this.#parts
+    const { store, journal, feed, runner, sessions, left } = this.#parts
+    const record = await this.record(id)
     await runner.abandon(id)
     journal.forget(id)
-    if (!(await store.deleteConversation(id))) throw fault('conversation_not_found', id)
+    if (!(await store.deleteConversation(id, await this.#farewell(id)))) throw fault('conversation_not_found', id)
     feed.deleted(id)
     await sessions.drop(id)
+    await left(placeOf(record))
   }
 
   async send(
     id: string,
     message: Pick<SendMessageRequest, 'role' | 'content' | 'run'>,
-    by: 'person' | 'goal' = 'person',
+    /** `event`: the id it is to have in the log. */
+    { by = 'person', event }: { by?: 'person' | 'goal'; event?: string } = {},
   ): Promise<void> {
     if (by === 'person') await this.#parts.heard(id)
     const { journal, runner, sessions, titles } = this.#parts
     const view = await journal.view(id)
     if (!view) throw fault('conversation_not_found', id)
     const reception = await this.#receive(id, message.content, isBare(view.state))
-    await journal.transact(id, ({ state }) => commands.message(state, message, reception))
+    await journal.transact(id, ({ state }) => commands.message(state, message, reception, event))
     if (message.run && reception.blocked === undefined) await runner.wake(id)
     const { title } = view.record
     if (title === null && view.state.last_user_message_id === null)
@@ -207,6 +224,12 @@ export class Conversations {
 
   #receive(id: string, content: readonly Content[], isFirst: boolean): Promise<Reception> {
     return this.#parts.sessions.with(id, session => receive(session, content, isFirst, NEVER))
+  }
+
+  /** The last that webhooks are told of a conversation: by its id alone where no more of it can be read. */
+  async #farewell(id: string): Promise<string> {
+    const [info] = await this.batch([id], true).catch(() => [])
+    return JSON.stringify({ ...(info ?? { id }), execution_status: 'deleting', sub_conversation_ids: [] })
   }
 
   async #checkParent(request: StartConversationRequest, id: string, order: Order): Promise<void> {

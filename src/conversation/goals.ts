@@ -102,7 +102,7 @@ export class Goals {
     const missing = goal.verdict?.missing
     const text = missing ? `${goal.objective}\n\nNot reached yet. Still missing: ${missing}` : goal.objective
     const content = [{ type: 'text' as const, text, cache_prompt: false }]
-    await conversations.send(id, { role: 'user', content, run: true }, 'goal')
+    await conversations.send(id, { role: 'user', content, run: true }, { by: 'goal' })
     const status = await settled(id, signal)
     if (status !== 'finished' && status !== 'stuck') throw new Error(`the conversation is ${status}`)
     const verdict = await this.#judge(id, goal.objective, signal)

@@ -21,7 +21,7 @@ export interface Opened {
   ask(
     request: ModelRequest,
     signal: AbortSignal,
-    around?: { listen?(delta: Delta): void; onWait?: Patience['onWait'] },
+    around?: { listen?(delta: Delta): void } & Pick<Patience, 'rest' | 'onWait'>,
   ): Promise<Reply>
   /** In USD, what a question with its answer may cost: an estimate, rather too high than too low. */
   most(request: ModelRequest): number
@@ -57,8 +57,8 @@ export class Models {
     return {
       llm: sealed,
       model,
-      ask: (request, signal, { listen = () => undefined, onWait } = {}) =>
-        patiently(() => model.ask(request, listen, signal), { llm, signal, ...(onWait && { onWait }) }),
+      ask: (request, signal, { listen = () => undefined, ...patience } = {}) =>
+        patiently(() => model.ask(request, listen, signal), { llm, signal, ...patience }),
       most: request => {
         const prompt = Math.ceil(JSON.stringify(request).length / CHARACTERS_PER_TOKEN)
         const completion = llm.max_output_tokens ?? ANSWER_TOKENS

@@ -10,9 +10,9 @@ import type { State } from './state.ts'
 /**
  * Works on a conversation whose status is `running` until it comes to rest.
  * Contract: appends through the journal only, ends soon once the status is another one, and at once when the signal is aborted, whatever
- * it has under way.
+ * it has under way. While it only waits it ends with `rest`, which is another one when somebody wants it to go on.
  */
-export type Work = (id: string, signal: AbortSignal) => Promise<void>
+export type Work = (id: string, signal: AbortSignal, rest: () => AbortSignal) => Promise<void>
 
 export interface RunnerParts {
   journal: Journal
@@ -26,6 +26,8 @@ interface Run {
   done: Promise<void>
   again: boolean
   interrupt: AbortController
+  /** Aborted while it is paused. */
+  rest: AbortController
   /** Until its interrupt is on record. */
   recording: Promise<unknown>
 }
@@ -65,7 +67,10 @@ export class Runner {
   async pause(id: string): Promise<void> {
     await this.#parts.journal.transact(id, ({ state }) => commands.pause(state))
     const run = this.#running.get(id)
-    if (run) run.again = false
+    if (run) {
+      run.again = false
+      run.rest.abort()
+    }
     await this.#tellState(id)
   }
 
@@ -125,13 +130,16 @@ export class Runner {
     })
     if (!runs || this.#stop.signal.aborted) return
     const run = this.#running.get(id)
-    if (run) run.again = true
-    else this.#begin(id)
+    if (run) {
+      run.again = true
+      if (run.rest.signal.aborted) run.rest = new AbortController()
+    } else this.#begin(id)
   }
 
   #begin(id: string): void {
     const idle = Promise.resolve()
-    const run = { done: idle, again: false, interrupt: new AbortController(), recording: idle }
+    const interrupt = new AbortController()
+    const run = { done: idle, again: false, interrupt, rest: new AbortController(), recording: idle }
     this.#running.set(id, run)
     run.done = this.#carryOut(id, run)
   }
@@ -142,7 +150,7 @@ export class Runner {
     try {
       do {
         run.again = false
-        await work(id, signal)
+        await work(id, signal, () => run.rest.signal)
       } while (run.again && !signal.aborted)
     } catch (error) {
       const deleted = error instanceof Fault && error.code === 'conversation_not_found'

@@ -4,7 +4,7 @@ import type { HookInput, HookResult } from '../agent/hooks/verdict.ts'
 import { type HookQuestion, Hooks } from '../agent/hooks.ts'
 import { McpServers, PATIENCE_MS } from '../agent/mcp.ts'
 import { systemPrompt } from '../agent/prompt.ts'
-import { loadProjectSkills } from '../agent/skills/project.ts'
+import { loadProjectSkills, type ProjectSkills } from '../agent/skills/project.ts'
 import { type Activation, activate, isInvocable, mergeSkills, rulesFor } from '../agent/skills.ts'
 import type { Hands, Tool } from '../agent/tool.ts'
 import { makeTools } from '../agent/toolbox.ts'
@@ -14,7 +14,7 @@ import type { Action } from '../api/actions.ts'
 import type { TextContent } from '../api/common.ts'
 import type { Draft } from '../api/draft.ts'
 import type { HookEventType } from '../api/hooks.ts'
-import { type MCPOAuthState, mcpServers } from '../api/mcp.ts'
+import { type MCPOAuthState, type MCPServer, mcpServers } from '../api/mcp.ts'
 import type { Observation } from '../api/observations.ts'
 import { Skill } from '../api/skills.ts'
 import { abortable } from '../lib/abort.ts'
@@ -35,7 +35,13 @@ export interface SessionParts {
   keepLogin(id: string, server: string, state: MCPOAuthState): void
   /** Where a sandbox's commands start, whether or not it runs. */
   workingDirOf(sandbox: string): string
+  /** Those the user keeps for all conversations. */
+  userSkills(): Promise<Pick<ProjectSkills, 'skills' | 'problems'>>
+  /** Hashes of files of projects that a person has approved. */
+  approved(): Promise<ReadonlySet<string>>
   reach(sandbox: string): Promise<Sandbox>
+  /** Whether it can be reached without being started or woken. */
+  isRunning(sandbox: string): boolean
 }
 
 export interface SessionOrder {
@@ -67,14 +73,16 @@ export class Session {
   readonly #sandbox: string
   readonly #given: readonly Skill[]
   readonly #builtIn: readonly Tool[]
-  readonly #mcp: McpServers
+  readonly #connect: (brought: Record<string, MCPServer>) => McpServers
   readonly #hooks: Hooks | undefined
   readonly #closing = new AbortController()
   #order: Order
   #secrets: ConversationSecrets
   #skills: readonly Skill[]
+  #mcp: McpServers
   #ready: Promise<void> | undefined
-  #prepared: Sandbox | undefined
+  /** The life of a sandbox in which its folder is there, or is being made. */
+  #prepared: { sandbox: Sandbox; done: Promise<void> } | undefined
   #recalled = false
 
   constructor({ id, sandbox, order, skills, tools }: SessionOrder, parts: SessionParts) {
@@ -84,20 +92,22 @@ export class Session {
     this.#sandbox = sandbox
     this.#order = order
     this.#given = openAll(parts.vault, z.array(Skill), [...skills])
-    this.#skills = this.#merged([])
+    this.#skills = this.#merged([], [])
     this.#secrets = new ConversationSecrets(order, { ...parts.secrets, vault: parts.vault })
     this.workingDir = posix.resolve(parts.workingDirOf(sandbox), workspace.working_dir)
     this.#builtIn = [...makeTools(agent), ...client_tools.map(makeClientTool), ...tools]
     const around = { sandbox: () => this.#reach(), workingDir: this.workingDir, egress: options.egress ?? undefined }
-    this.#mcp = new McpServers({
-      servers: openAll(parts.vault, mcpServers, agent.mcp_config),
-      filter: agent.filter_tools_regex ? new RegExp(agent.filter_tools_regex) : undefined,
-      taken: this.#builtIn.map(({ name }) => name),
-      onNews: news => parts.log.warn('mcp', { conversation: id, news: this.mask(news) }),
-      onTokens: (server, state) => parts.keepLogin(id, server, state),
-      fetch: parts.secrets.fetch,
-      ...around,
-    })
+    this.#connect = brought =>
+      new McpServers({
+        servers: { ...brought, ...openAll(parts.vault, mcpServers, agent.mcp_config) },
+        filter: agent.filter_tools_regex ? new RegExp(agent.filter_tools_regex) : undefined,
+        taken: this.#builtIn.map(({ name }) => name),
+        onNews: news => parts.log.warn('mcp', { conversation: id, news: this.mask(news) }),
+        onTokens: (server, state) => parts.keepLogin(id, server, state),
+        fetch: parts.secrets.fetch,
+        ...around,
+      })
+    this.#mcp = this.#connect({})
     const ask = ({ name, system, prompt, signal }: HookQuestion) =>
       parts.ask(id, this.#order, { usage: `prompt-hook:${name}`, system, prompt }, signal)
     this.#hooks = hook_config ? new Hooks(hook_config, { ...around, sessionId: id, ask }) : undefined
@@ -113,12 +123,21 @@ export class Session {
     this.#secrets = new ConversationSecrets(order, { ...this.#parts.secrets, vault: this.#parts.vault })
   }
 
+  /** Gets ready what a run will most likely need, until it is over. No sandbox is started or woken for it. */
+  warm(signal: AbortSignal): void {
+    if (this.#order.agent.tools.length === 0 || !this.#parts.isRunning(this.#sandbox)) return
+    const sandbox = () => this.#parts.reach(this.#sandbox)
+    for (const tool of this.#builtIn) tool.warm?.({ ...this.hands(signal), sandbox })
+    this.#reach().catch(() => undefined)
+  }
+
   /** Resolves when skills and MCP servers are there, or known not to be: a bad one delays nobody for long, and fails nothing. */
   ready(signal: AbortSignal): Promise<void> {
-    this.#ready ??= Promise.all([this.#mcp.open(PATIENCE_MS, this.#closing.signal), this.#loadSkills()]).then(
-      () => undefined,
-      () => undefined,
-    )
+    this.#ready ??= this.#loadSkills()
+      .catch(() => undefined)
+      // Skills may bring servers.
+      .then(() => this.#mcp.open(PATIENCE_MS, this.#closing.signal))
+      .catch(() => undefined)
     return abortable(this.#ready, signal)
   }
 
@@ -138,6 +157,7 @@ export class Session {
 
   hands(signal: AbortSignal): Hands {
     return {
+      conversation: this.id,
       sandbox: () => this.#reach(),
       workingDir: this.workingDir,
       secretsFor: text => this.#secrets.for(text),
@@ -209,25 +229,50 @@ export class Session {
     await Promise.allSettled([...tools, this.#mcp.close(), this.#hooks?.close()])
   }
 
-  #merged(project: readonly Skill[]): Skill[] {
+  #merged(project: readonly Skill[], user: readonly Skill[]): Skill[] {
     const disabled = this.#order.agent.agent_context?.disabled_skills ?? []
-    return mergeSkills({ given: this.#given, project, user: [], disabled })
+    return mergeSkills({ given: this.#given, project, user, disabled })
   }
 
   async #loadSkills(): Promise<void> {
-    if (!this.#order.agent.agent_context?.load_project_skills) return
-    const { skills, problems } = await loadProjectSkills(await this.#reach(), this.workingDir, this.#closing.signal)
-    this.#skills = this.#merged(skills)
-    for (const problem of problems) this.#parts.log.info('skills', { conversation: this.id, problem })
+    const { load_user_skills, load_project_skills } = this.#order.agent.agent_context ?? {}
+    const told = ({ skills, problems }: Pick<ProjectSkills, 'skills' | 'problems'>) => {
+      for (const problem of problems) this.#parts.log.info('skills', { conversation: this.id, problem })
+      return skills
+    }
+    const user = load_user_skills ? told(await this.#parts.userSkills()) : []
+    this.#skills = this.#merged([], user)
+    if (!load_project_skills) return
+    const approved = await this.#parts.approved()
+    const found = await loadProjectSkills(await this.#reach(), this.workingDir, this.#closing.signal, approved)
+    const project = told(found)
+    for (const { source, hash } of found.untrusted)
+      this.#parts.log.info('skills', {
+        conversation: this.id,
+        problem: `${source} waits for an approval`,
+        sha256: hash,
+      })
+    this.#skills = this.#merged(project, user)
+    const brought = this.#skills.filter(skill => project.includes(skill)).map(({ mcp_tools }) => mcp_tools ?? {})
+    if (brought.some(servers => Object.keys(servers).length > 0))
+      this.#mcp = this.#connect(Object.assign({}, ...brought))
   }
 
   async #reach(): Promise<Sandbox> {
     const sandbox = await this.#parts.reach(this.#sandbox)
-    if (sandbox === this.#prepared) return sandbox
+    if (this.#prepared?.sandbox !== sandbox) this.#prepared = { sandbox, done: this.#prepare(sandbox) }
+    const { done } = this.#prepared
+    await done.catch(error => {
+      // The next who asks tries again.
+      if (this.#prepared?.done === done) this.#prepared = undefined
+      throw error
+    })
+    return sandbox
+  }
+
+  async #prepare(sandbox: Sandbox): Promise<void> {
     const argv = ['/bin/sh', '-c', PREPARE, 'prepare', this.workingDir] as const
     const { code, stderr } = await run(sandbox, { argv, cwd: '/', timeoutMs: PREPARE_MS }, { limit: 4096 })
     if (code !== 0) throw new Error(`The folder ${this.workingDir} cannot be used: ${stderr.toString().trim()}`)
-    this.#prepared = sandbox
-    return sandbox
   }
 }

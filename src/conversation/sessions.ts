@@ -1,5 +1,7 @@
 import type { Tool } from '../agent/tool.ts'
+import { endLeftOvers } from '../agent/tools/terminal/left-overs.ts'
 import { fault } from '../api/errors.ts'
+import { now } from '../lib/time.ts'
 import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
 import type { Store } from '../store/store.ts'
 import type { Order } from './order.ts'
@@ -25,6 +27,7 @@ interface Entry {
 export class Sessions {
   readonly #parts: SessionsParts
   readonly #entries = new Map<string, Entry>()
+  readonly #since = now()
 
   constructor(parts: SessionsParts) {
     this.#parts = parts
@@ -67,6 +70,16 @@ export class Sessions {
     clearTimeout(entry.idle)
     const session = await entry.session.catch(() => undefined)
     await session?.close()
+  }
+
+  /** Lets go of it for good, and ends what an earlier server left running of it. It is on record still. */
+  async forget(id: string): Promise<void> {
+    const { store, isRunning, reach } = this.#parts
+    const [record] = await store.conversations([id])
+    await this.drop(id)
+    const sandbox = record?.sandbox ?? DEFAULT_SANDBOX
+    if (!record || record.createdAt > this.#since || !isRunning(sandbox)) return
+    await endLeftOvers(await reach(sandbox), id)
   }
 
   async close(): Promise<void> {

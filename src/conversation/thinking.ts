@@ -40,11 +40,17 @@ export class Thinking {
     this.#parts = parts
   }
 
-  work: Work = (id, signal) =>
+  work: Work = (id, signal, rest) =>
     this.#parts.sessions.with(id, async session => {
-      await session.ready(signal)
-      using run = await Run.open(session, this.#parts)
-      await run.work(signal)
+      const over = new AbortController()
+      session.warm(AbortSignal.any([signal, over.signal]))
+      try {
+        await session.ready(signal)
+        using run = await Run.open(session, this.#parts)
+        await run.work(signal, rest)
+      } finally {
+        over.abort()
+      }
     })
 
   /** One answer about the conversation. It leaves no trace in it but what it cost. */
@@ -84,6 +90,7 @@ class Run {
   readonly #parts: ThinkingParts
   #tools = new Map<string, Tool>()
   #problems = '[]'
+  #rest: (() => AbortSignal) | undefined
   /** Of the last question and its answer; not known before the first, nor after a condensation. */
   #tokens: number | undefined
 
@@ -112,7 +119,8 @@ class Run {
     return !!tool?.readOnly && tool.definition?.kind !== 'MCPToolDefinition'
   }
 
-  async work(signal: AbortSignal): Promise<void> {
+  async work(signal: AbortSignal, rest: () => AbortSignal): Promise<void> {
+    this.#rest = rest
     const { branch } = this.#book
     this.#session.recall(branch.flatMap(event => (event.kind === 'ObservationEvent' ? [event.observation] : [])))
     if (branch.length === 0) await this.#book.keep(() => ({ drafts: [this.#session.introduction()] }))
@@ -217,6 +225,7 @@ class Run {
     const { budgets } = this.#parts
     return budgets.spend({ id, order }, opened, request, () =>
       opened.ask(request, signal, {
+        ...(this.#rest && { rest: this.#rest }),
         ...(opened.llm.stream && { listen: delta => this.#book.tell(this.#session.mask(delta)) }),
         onWait: (until, attempt, { code, message }) =>
           this.#note({ attempt, until: until.toISOString(), code, message }),

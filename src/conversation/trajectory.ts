@@ -9,6 +9,20 @@ import type { Events } from './events.ts'
 const PAGE = 200
 const PAGE_CHARACTERS = 4 * 1024 * 1024
 
+/** How files are named; an event by its place, from 0, and its id. */
+export type Layout = (conversation: string) => { meta: string; event: (place: number, id: string) => string }
+
+const inFolders: Layout = folder => ({
+  meta: `${folder}/meta.json`,
+  event: (place, id) => `${folder}/events/event-${String(place).padStart(5, '0')}-${id}.json`,
+})
+
+/** As app servers pack them. */
+export const flat: Layout = () => ({
+  meta: 'meta.json',
+  event: (place, id) => `event_${String(place).padStart(6, '0')}_${id}.json`,
+})
+
 /** Conversations as files to take away. Secrets are left out, as wherever a conversation is shown. */
 export class Trajectories {
   readonly #conversations: Conversations
@@ -20,23 +34,23 @@ export class Trajectories {
   }
 
   /** Rejects when there is no such conversation; what follows is as of this moment. */
-  async zip(id: string, scope?: string): Promise<AsyncIterable<Uint8Array>> {
+  async zip(id: string, scope?: string, layout: Layout = inFolders): Promise<AsyncIterable<Uint8Array>> {
     const record = await this.#conversations.record(id, scope)
-    return zip(this.#entries(record, await this.#conversations.get(id, true)))
+    return zip(this.#entries(record, await this.#conversations.get(id, true), layout))
   }
 
-  async *#entries(record: ConversationRecord, info: ConversationInfo): AsyncGenerator<ZipEntry> {
-    const folder = hexUuid(record.id)
+  async *#entries(record: ConversationRecord, info: ConversationInfo, layout: Layout): AsyncGenerator<ZipEntry> {
+    const { meta, event: nameOf } = layout(hexUuid(record.id))
     const modified = new Date(record.updatedAt / 1000)
-    yield { name: `${folder}/meta.json`, content: JSON.stringify(info, null, 2), modified }
+    yield { name: meta, content: JSON.stringify(info, null, 2), modified }
     for (let seq = 0; seq < record.head; ) {
       const page = await this.#events.after(record.no, seq, PAGE, PAGE_CHARACTERS)
       if (page.length === 0) return
       for (const event of page) {
         seq = event.seq
         if (seq > record.head) return
-        const name = `event-${String(seq - 1).padStart(5, '0')}-${plain(event.id)}.json`
-        yield { name: `${folder}/events/${name}`, content: event.json, modified: new Date(event.at / 1000) }
+        const name = nameOf(seq - 1, plain(event.id))
+        yield { name, content: event.json, modified: new Date(event.at / 1000) }
       }
     }
   }

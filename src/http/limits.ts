@@ -20,6 +20,9 @@ export const HEADERS_TIMEOUT_MS = 30_000
 /** Longer than the idle timeout of common proxies (60 s), so that they close first and never hit a closing socket. */
 export const KEEP_ALIVE_MS = 75_000
 
+/** A file that is answered as one JSON text. */
+export const TEXT_BYTES = 4 * 1024 * 1024
+
 /** How long requests in flight may take to finish after SIGTERM. */
 export const DRAIN_MS = 5_000
 

@@ -3,7 +3,7 @@ import { Streamed } from './reply.ts'
 import { drained, type Sink } from './stream.ts'
 
 /** Proxies close what is silent for a minute. */
-const HEARTBEAT_MS = 15_000
+export const HEARTBEAT_MS = 15_000
 /** What a browser waits before it comes back, with `Last-Event-ID`. */
 const RETRY_MS = 1000
 

@@ -28,6 +28,19 @@ export const drained = (stream: Writable): Promise<void> =>
     stream.on('drain', done).on('close', done)
   })
 
+/** Without a length to tell by, only a broken connection says that something is missing. */
+export async function forward(source: AsyncIterable<Uint8Array>, out: Writable): Promise<void> {
+  try {
+    for await (const chunk of source) {
+      if (out.destroyed) return
+      if (!out.write(chunk)) await drained(out)
+    }
+    out.end()
+  } catch {
+    out.destroy()
+  }
+}
+
 /** What a reader needs of an event. */
 export type Told = Pick<EventRecord, 'seq' | 'id' | 'json'>
 

@@ -118,6 +118,16 @@ export class Files {
     }
   }
 
+  /** All of a file, if it is no larger than so many bytes. */
+  async read(path: string, limit: number): Promise<Buffer> {
+    const file = await this.open(path)
+    if (file.size > limit) {
+      file.close()
+      throw fault('file_too_large', limit)
+    }
+    return Buffer.concat(await file.read(0, file.size).toArray())
+  }
+
   /**
    * Writes a file whole or not at all: parents are made, a link's target is written, permissions are kept. When the source
    * fails, its error is thrown and everything is as before.

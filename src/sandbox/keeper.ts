@@ -72,9 +72,9 @@ export class Keeper {
   }
 
   /** Written down when this resolves; being made from then on. */
-  async add(id: string, spec: SandboxSpec): Promise<Kept> {
-    this.#checkLimit(id)
-    const record: SandboxRecord = { id, spec, want: 'running', idle: false, made: false, failure: null }
+  async add(id: string, spec: SandboxSpec, also: Pick<SandboxRecord, 'lodging'> = {}): Promise<Kept> {
+    this.checkLimit(id)
+    const record: SandboxRecord = { id, spec, want: 'running', idle: false, made: false, failure: null, ...also }
     const entry = newEntry(record, now(), 0)
     // Before it is durable: two at once must not both find room.
     this.#entries.set(id, entry)
@@ -107,7 +107,7 @@ export class Keeper {
     const { want, failure } = entry.record
     const lost = this.status(entry) === 'MISSING'
     if (want !== 'running' || failure !== null || lost) {
-      if (want !== 'running' || failure !== null) this.#checkLimit(id)
+      if (want !== 'running' || failure !== null) this.checkLimit(id)
       await this.#want(entry, { want: 'running', idle: false, failure: null, ...(lost && { made: false }) })
     }
     await this.settle(id)
@@ -122,13 +122,13 @@ export class Keeper {
     await this.settle(id)
   }
 
-  /** The way in, for somebody who has something to do there. Counts as use. */
+  /** The way in, for somebody who has something to do there: the same one for as long as it lives. Counts as use. */
   sandbox(id: string): Sandbox {
     const entry = this.#entry(id)
     const backend = this.#parts.backendOf(entry.record.spec)
     const sandbox = backend.sandbox(id)
     entry.lastUsed = Date.now()
-    return {
+    entry.way ??= {
       id,
       home: sandbox.home,
       workingDir: sandbox.workingDir,
@@ -156,6 +156,7 @@ export class Keeper {
         return backend.sandbox(id).connect(port)
       },
     }
+    return entry.way
   }
 
   /** Has it start anew, over the same files, with what it is given by now: as soon as no command is running in it. */
@@ -262,6 +263,7 @@ export class Keeper {
     const onProgress = (what: string) => {
       entry.detail = what
     }
+    entry.way = undefined
     await backend.start({ ...order, onProgress }, signal)
     entry.adopted = true
     if (!entry.record.made) await this.#change(entry, { made: true })
@@ -300,7 +302,8 @@ export class Keeper {
     entry.record = record
   }
 
-  #checkLimit(id: string): void {
+  /** Refuses one more than may run at the same time. */
+  checkLimit(id: string): void {
     const isTaking = ({ id: other, want, failure }: SandboxRecord) =>
       want === 'running' && failure === null && other !== id
     const running = [...this.#entries.values()].filter(({ record }) => isTaking(record))

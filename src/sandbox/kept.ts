@@ -1,6 +1,6 @@
 import type { Micros } from '../lib/time.ts'
 import type { SandboxRecord } from './lifecycle.ts'
-import type { State, Usage } from './sandbox.ts'
+import type { Sandbox, State, Usage } from './sandbox.ts'
 import { DEFAULT_SPECS } from './specs.ts'
 
 /** A sandbox under the keeper's eye. */
@@ -11,16 +11,19 @@ export interface Kept {
   seen: State | undefined
   /** What a person should know: progress, or what is wrong. */
   detail: string | null
+  /** Milliseconds since 1970. */
+  lastUsed: number
 }
 
 export interface Entry extends Kept {
   version: number
-  lastUsed: number
   commands: number
   measured: number
   usage: Usage | undefined
   /** This server has it in hand; what an earlier one started must be taken over first. */
   adopted: boolean
+  /** The way into its life, once somebody asked for it. */
+  way: Sandbox | undefined
   /** What it was started with is not what it should have. */
   stale: boolean
   /** Ends what is being done about it, when something else is wanted. */
@@ -44,6 +47,7 @@ export const newEntry = (record: SandboxRecord, createdAt: Micros, version: numb
   measured: 0,
   usage: undefined,
   adopted: false,
+  way: undefined,
   stale: false,
   abort: new AbortController(),
   turn: Promise.resolve(),

@@ -13,6 +13,8 @@ export interface SandboxRecord {
   made: boolean
   /** Why it does not run although it should. Nothing more is tried until somebody asks for it. */
   failure: string | null
+  /** Made for conversations: it goes with the last of them. */
+  lodging?: true
 }
 
 export type Step = 'start' | 'pause' | 'resume' | 'remove' | 'forget'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { fault } from '../api/errors.ts'
-import type { ExposedUrl, SandboxInfo, SandboxReport, SandboxSpecInfo } from '../api/sandboxes.ts'
+import type { ExposedUrl, SandboxInfo, SandboxReport, SandboxSpecInfo, SandboxStatus } from '../api/sandboxes.ts'
 import { formatUtc, now } from '../lib/time.ts'
 import type { Vault } from '../policy/secrets.ts'
 import type { Refusals } from './egress/refusals.ts'
@@ -61,9 +61,59 @@ export class Sandboxes {
   async start(specId: string | undefined, asker: Asker): Promise<SandboxInfo> {
     const { keeper } = this.#parts
     const id = randomBytes(10).toString('hex')
-    const kept = await keeper.add(id, this.#spec(specId))
+    const kept = await keeper.add(id, this.spec(specId))
     await Promise.race([keeper.settle(id), wait(START_WAIT_MS)]).catch(() => undefined)
     return this.#info(kept, asker)
+  }
+
+  /** For a conversation: made under this id unless it is there, and gone with the last conversation in it. */
+  async lodge(id: string, spec: SandboxSpec): Promise<void> {
+    if (!this.has(id)) await this.#parts.keeper.add(id, spec, { lodging: true })
+  }
+
+  /** Those that were made for conversations and run. */
+  lodgings(): Kept[] {
+    const { keeper } = this.#parts
+    return keeper.all().filter(kept => kept.record.lodging && keeper.status(kept) === 'RUNNING')
+  }
+
+  lodgingIds(): string[] {
+    return this.#parts.keeper.all().flatMap(({ record }) => (record.lodging ? [record.id] : []))
+  }
+
+  isLodging(id: string): boolean {
+    return this.#parts.keeper.find(id)?.record.lodging === true
+  }
+
+  /** Refuses when one more may not run. */
+  checkRoom(): void {
+    this.#parts.keeper.checkLimit('')
+  }
+
+  /** The way in, for somebody who was asked to go there: one that a person paused is woken too. */
+  async wake(id: string): Promise<Sandbox> {
+    const status = this.status(id)
+    if (status === 'PAUSED' && this.has(id)) await this.#parts.keeper.resume(id)
+    return this.reach(id)
+  }
+
+  /** The default one is made when it is first used. */
+  status(id: string): SandboxStatus {
+    const kept = this.#parts.keeper.find(id)
+    if (!kept) return id === DEFAULT_SANDBOX ? 'PAUSED' : 'MISSING'
+    return this.#parts.keeper.status(kept)
+  }
+
+  /** What is wrong with it, or takes long. */
+  trouble(id: string): string | null {
+    const kept = this.#parts.keeper.find(id)
+    return kept ? (kept.record.failure ?? kept.detail) : null
+  }
+
+  /** Where its API is, and what opens it: only while it runs, and the key only for those who have one. */
+  wayIn(id: string, asker: Asker): { url: string | null; key: string | null } {
+    if (!this.isRunning(id)) return { url: null, key: null }
+    return { url: urlOf(id, asker), key: asker.trusted ? this.#key(id) : null }
   }
 
   pause(id: string): Promise<void> {
@@ -159,7 +209,8 @@ export class Sandboxes {
     return kept !== undefined && this.#parts.keeper.status(kept) === 'RUNNING'
   }
 
-  #spec(id: string | undefined): SandboxSpec {
+  /** The default one unless named. */
+  spec(id: string | undefined): SandboxSpec {
     const { specs } = this.#parts
     const spec = id === undefined ? specs[0] : specs.find(spec => spec.id === id)
     if (!spec) throw fault('sandbox_spec_not_found', id ?? '')
@@ -185,7 +236,7 @@ export class Sandboxes {
   #urls(id: string, asker: Asker): ExposedUrl[] {
     const port = Number(new URL(asker.origin).port) || (asker.origin.startsWith('https:') ? 443 : 80)
     return [
-      { name: 'AGENT_SERVER', url: `${asker.origin}/sandboxes/${id}`, port },
+      { name: 'AGENT_SERVER', url: urlOf(id, asker), port },
       ...WORKERS.map(([name, port]) => ({ name, url: this.#portUrl(id, port, asker), port })),
     ]
   }
@@ -207,6 +258,8 @@ export class Sandboxes {
     return Buffer.from(this.#parts.vault.derive(text), 'base64url').toString('hex')
   }
 }
+
+const urlOf = (id: string, { origin }: Asker): string => `${origin}/sandboxes/${id}`
 
 function paged<T, U>(all: readonly T[], cursor: string | null, limit: number, show: (item: T) => U) {
   const start = /^\d{1,9}$/.test(cursor ?? '') ? Number(cursor) : 0

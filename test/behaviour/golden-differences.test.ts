@@ -23,7 +23,6 @@ import { until } from '../support/wait.ts'
  * | a policy for what comes next lets a begun batch go on   | it holds for everything that has not begun             |
  * | a hook that denies two calls of an answer stops one     | it stops both                                          |
  * | calls with an id that was there before share results    | each has its own                                       |
- * | an answer without a word is put into the log            | it is asked for again                                  |
  * | client mistakes are 400, 500 or 200                     | they are 404 or 422                                    |
  */
 
@@ -207,14 +206,6 @@ describe('where we differ', { concurrency: 4 }, () => {
     )
     const ids = actionsOf(await talk.events()).map(({ tool_call_id }) => tool_call_id)
     assert.equal(new Set(ids).size, ids.length)
-  })
-
-  test('an answer of nothing at all is asked for again', async () => {
-    const llm = { num_retries: 1, retry_min_wait: 0, retry_max_wait: 0 }
-    const talk = await rig.begin({ say: 'go', script: [say(''), say('Hello.')], llm })
-    await talk.comesTo('finished')
-    const log = (await talk.notation()).filter(one => one !== 'S agent_state')
-    assert.deepEqual(log, [...BEGIN, 'Message agent', 'S finished'])
   })
 
   test('what does not exist is 404, and what means nothing 422', async () => {

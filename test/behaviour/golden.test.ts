@@ -256,17 +256,41 @@ describe('the log of a conversation', { concurrency: 4 }, () => {
     assert.equal(typeof malformed.error, 'string')
   })
 
-  test('a blank answer is corrected, and the run goes on', async () => {
-    const talk = await rig.begin({ say: 'go', script: [say(' '), say('Hello.')] })
-    await talk.comesTo('finished')
-    assert.deepEqual(await talk.notation(), [
-      ...BEGIN,
-      'Message agent',
-      'Message environment',
-      'Message agent',
-      'S finished',
-    ])
-    assert.equal(of(await talk.events(), 'MessageEvent')[2]!.llm_message.role, 'user')
+  for (const [what, turn] of Object.entries({
+    'a blank answer': say(' '),
+    'an empty answer': say(''),
+    'an answer that is a thought only': say('', { reasoning: 'Well now.' }),
+  }))
+    test(`${what} is corrected, and the run goes on`, async () => {
+      const talk = await rig.begin({ say: 'go', script: [turn, say('Hello.')] })
+      await talk.comesTo('finished')
+      assert.deepEqual(await talk.notation(), [
+        ...BEGIN,
+        'Message agent',
+        'Message environment',
+        'Message agent',
+        'S finished',
+      ])
+      const [, silent, nudge] = of(await talk.events(), 'MessageEvent')
+      assert.equal(silent!.llm_message.content.map(part => part.type === 'text' && part.text.trim()).join(), '')
+      assert.equal(nudge!.llm_message.role, 'user')
+      const roles = talk.questions[1]!.messages.map(({ role }) => role)
+      assert.deepEqual(roles, ['system', 'user', 'user'], 'nothing is shown as an answer')
+    })
+
+  test('a model that goes on saying nothing is an error in the end, and a run asks it again', async () => {
+    for (const stuck_detection of [true, false]) {
+      const script = [say(''), say(' '), say(''), say(''), say('Hello.')]
+      const talk = await rig.begin({ say: 'go', script, stuck_detection })
+      await talk.comesTo('error')
+      const silence = ['Message agent', 'Message environment']
+      const failed = ['S error', 'ConversationError LLMNoResponseError']
+      assert.deepEqual(await talk.notation(), [...BEGIN, ...silence, ...silence, ...silence, ...failed])
+      assert.equal(talk.asked, 3)
+      assert.equal(await talk.post('run'), 200)
+      await talk.comesTo('finished')
+      assert.equal(talk.asked, 5)
+    }
   })
 
   test('hooks speak before and after what they are about, and a denied call is rejected by its hook', async () => {

@@ -431,7 +431,7 @@ describe('P1: the first start', () => {
 async function refusal(data: string): Promise<string> {
   const started = await TestServer.start({ data }).catch((error: Error) => error)
   if (started instanceof Error) return started.message
-  await started.stop('SIGKILL')
+  await started[Symbol.asyncDispose]()
   return assert.fail('a second server started')
 }
 
@@ -480,7 +480,7 @@ describe('P1: one server a data folder', () => {
         await winners[0]!.client.startConversation({ body: anOrder() })
         assert.equal(await winners[0]!.client.countConversations(), round + 1)
       } finally {
-        await Promise.all(winners.map(winner => winner.stop('SIGKILL')))
+        await Promise.all(winners.map(winner => winner[Symbol.asyncDispose]()))
       }
     }
   })

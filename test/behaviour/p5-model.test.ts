@@ -110,15 +110,43 @@ describe('a model', { concurrency: 4 }, () => {
       assert.match(JSON.stringify(await talk.events()), /"text":"1\b/)
     })
 
-  test('an interrupt ends a wait for the model, and a run takes it up again', async () => {
+  for (const verb of ['interrupt', 'pause'])
+    test(`${verb} ends a wait for the model, however often, and a run takes it up again`, async () => {
+      const patient = fail('rate', { headers: { 'retry-after': '500' } })
+      const talk = await rig.begin({ say: 'go', script: [patient, patient, finish()], llm: { num_retries: 5 } })
+      for (const asked of [1, 2]) {
+        await talk.asks(asked)
+        await until('the wait is shown', async () => (await talk.info()).agent_state.llm_retry)
+        assert.equal(await talk.post(verb), 200)
+        assert.equal(await talk.status(), 'paused')
+        assert.equal(await talk.post('run'), 200)
+      }
+      await talk.comesTo('finished')
+      assert.equal((await talk.info()).agent_state.llm_retry, undefined)
+      assert.equal(talk.asked, 3)
+    })
+
+  test('a message while the model is waited for does not keep a pause from ending the wait', async () => {
     const patient = fail('rate', { headers: { 'retry-after': '500' } })
     const talk = await rig.begin({ say: 'go', script: [patient, finish()], llm: { num_retries: 5 } })
     await until('the wait is shown', async () => (await talk.info()).agent_state.llm_retry)
-    assert.equal(await talk.post('interrupt'), 200)
-    await talk.comesTo('paused')
+    assert.equal(await talk.say('and hurry'), 200)
+    assert.equal(await talk.post('pause'), 200)
     assert.equal(await talk.post('run'), 200)
     await talk.comesTo('finished')
-    assert.equal((await talk.info()).agent_state.llm_retry, undefined)
+  })
+
+  test('a model that fails after a pause is not asked again before a run', async () => {
+    const gate = Promise.withResolvers<void>()
+    const patient = fail('rate', { delay: gate.promise, headers: { 'retry-after': '0' } })
+    const talk = await rig.begin({ say: 'go', script: [patient, finish()], llm: { num_retries: 5 } })
+    await talk.asks(1)
+    assert.equal(await talk.post('pause'), 200)
+    gate.resolve()
+    // Of two runs at once one is refused: it is granted when the first is over.
+    assert.equal(await talk.post('run'), 200)
+    await talk.comesTo('finished')
+    assert.equal(talk.asked, 2)
   })
 
   const refusals: [name: string, turn: Turn, code: string, says: RegExp, kind: string, action: string][] = [

@@ -261,6 +261,24 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
     assert.equal((await talk.notation()).filter(kind => kind === 'Error terminal').length, 1)
   })
 
+  test('what a command still ran when the server was killed is ended before the next command', async () => {
+    await using rig = await AgentRig.start()
+    const script = ({ messages }: Seen): Turn => {
+      const text = JSON.stringify(messages)
+      if (text.includes('nothing is left')) return finish()
+      if (text.includes('stopped while this call ran')) return shell('ls -l /proc/*/exe; echo nothing is left')
+      return shell('setsid sleep 65451 & touch begun; sleep 65452')
+    }
+    const talk = await rig.begin({ say: 'go', script })
+    const alive = async () => (await talk.shell('grep -la 6545[12] /proc/[0-9]*/cmdline')).trim() !== ''
+    await until('the command runs', () => talk.has('begun'))
+    await rig.server.stop('SIGKILL')
+    await rig.restart()
+    await talk.comesTo('finished')
+    assert.equal(await alive(), false)
+    assert.doesNotMatch(JSON.stringify(await talk.events()), /bin\/sleep.*nothing is left/, 'it ran beside the next')
+  })
+
   test('sub-agents rest when the server dies: whoever sent them is told, and goes on with them by their id', async () => {
     await using rig = await AgentRig.start()
     const ids = Promise.withResolvers<string[]>()

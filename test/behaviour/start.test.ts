@@ -13,8 +13,9 @@ import { newId } from '../../src/lib/id.ts'
 import { makeLog } from '../../src/lib/log.ts'
 import { createServer as createHttp } from '../../src/lib/node-http.ts'
 import { NO_WALLS, withSpecs } from '../support/hands.ts'
-import { endSandboxes } from '../support/sandboxes.ts'
-import { count, GANTRY, tempFolder } from '../support/server.ts'
+import { endSandboxes, groups, holders } from '../support/sandboxes.ts'
+import { count, GANTRY, TestServer, tempFolder } from '../support/server.ts'
+import { until } from '../support/wait.ts'
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -151,5 +152,26 @@ describe('while it is not known who may do what', () => {
       await Promise.all(waiting),
       paths.map(() => 200),
     )
+  })
+})
+
+describe('a server that is killed while it tries its walls out', { skip: NO_WALLS }, () => {
+  test('leaves nothing that the next start does not remove', async () => {
+    for (let round = 0; round < count({ sample: 2, deep: 20 }); round++) {
+      const data = await tempFolder()
+      const child = spawn(process.execPath, [GANTRY, '--port', '0', '--data', data], { stdio: 'ignore' })
+      const ended = once(child, 'exit')
+      await until('it tries', async () => (await holders(data)).length > 0)
+      child.kill('SIGKILL')
+      await ended
+      await using server = await TestServer.start({ data })
+      await until('nothing is left of it', async () => (await holders(data)).length === 0)
+      assert.equal((await fetch(`${server.url}/ready`)).status, 200)
+      const trials = (await groups(data)).filter(folder => folder.includes('/trial'))
+      assert.deepEqual(trials, [])
+      await server.stop()
+      assert.deepEqual(await groups(data), [])
+      await rm(data, { recursive: true, force: true })
+    }
   })
 })

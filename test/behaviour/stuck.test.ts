@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { NUDGE, stuckness } from '../../src/agent/stuck.ts'
+import { isSilent, NUDGE, stuckness } from '../../src/agent/stuck.ts'
 import type { Event } from '../../src/api/events.ts'
 import { aMessage, anAction, anError, anObservation, aRejection } from '../support/agent-events.ts'
 
@@ -59,11 +59,19 @@ describe('an agent that goes round in circles is stuck', () => {
     assert.equal(after(batch('1'), batch('2'), batch('3'), batch('4')), 'stuck')
   })
   test('three messages without a deed, with whatever the environment says between them', () => {
-    const said = () => [aMessage('agent', '')]
+    const said = () => [aMessage('agent', 'Hm.')]
     assert.equal(after(said(), said()), null)
     assert.equal(after(said(), said(), said()), 'stuck')
-    assert.equal(after(times(3, () => [aMessage('agent', ''), aMessage('environment')])), 'stuck')
+    assert.equal(after(times(3, () => [aMessage('agent', 'Hm.'), aMessage('environment')])), 'stuck')
     assert.equal(after(said(), said(), ran('ls'), said()), null)
+  })
+  test('an answer of nothing is silence, and no message', () => {
+    const silent = () => [aMessage('agent', ' '), aMessage('environment')]
+    assert.equal(after(times(3, silent)), null)
+    assert.equal(isSilent([...ran('ls'), ...silent()]), true)
+    assert.equal(isSilent([...silent(), ...ran('ls')]), false)
+    assert.equal(isSilent([...silent(), aMessage('agent', 'Hm.')]), false)
+    assert.equal(isSilent([]), false)
   })
   test('a word of the user’s begins anew', () => {
     const circle = times(4, () => ran('ls'))

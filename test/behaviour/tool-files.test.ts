@@ -200,6 +200,7 @@ describe('tools without hands', () => {
   const nowhere = {
     sandbox: () => Promise.reject(new Error('no sandbox')),
     workingDir: '/',
+    conversation: 'none',
     secretsFor: async () => ({}),
     egress: undefined,
     signal: new AbortController().signal,

@@ -40,6 +40,10 @@ describe('terminals and the world around them', { skip: NO_WALLS || NO_BASH }, (
   const alive = async (what: string) =>
     (await inside.sh(`grep -l ${what.replace(/.$/, '[$&]')} /proc/[0-9]*/cmdline 2>/dev/null`)) !== ''
 
+  /** Whether something in the sandbox bears the mark of this conversation. */
+  const bears = async (conversation: string) =>
+    (await inside.sh(`grep -lsF GANTRY_TERMINAL=${conversation} /proc/[0-9]*/environ`)) !== ''
+
   test('a flood is bounded in memory, and stored up to a limit', async () => {
     await using terminal = open()
     const megabytes = count({ sample: 20, deep: 100 })
@@ -244,7 +248,7 @@ describe('terminals and the world around them', { skip: NO_WALLS || NO_BASH }, (
     for (const n of [1, 2, 3, 4]) await until('they run', () => alive(`6543${n}`))
     await terminal.tool.close?.()
     for (const n of [1, 2, 3, 4]) await until('they have ended', async () => !(await alive(`6543${n}`)))
-    assert.equal(await inside.sh('ls -d /tmp/tmp.* 2>/dev/null'), '', 'no pipe is left')
+    assert.equal(await inside.sh(`ls -d /tmp/shell-${terminal.conversation}* 2>/dev/null`), '', 'no pipe is left')
   })
 
   test('settings of the person are read, unless they keep the shell from starting', async () => {
@@ -284,19 +288,89 @@ describe('terminals and the world around them', { skip: NO_WALLS || NO_BASH }, (
     assert.equal(await terminal.says('echo $X'), '1')
   })
 
-  test('no shell where there is no such directory: it says so', async () => {
+  test('a working directory that was removed is made again; where that cannot be, it says so', async () => {
+    const { home, exec, connect } = inside.backend.sandbox('box')
     const sandbox = inside.backend.sandbox('box')
-    await using terminal = new TerminalTool(async () => ({
-      ...sandbox,
-      id: 'box',
-      home: sandbox.home,
-      exec: c => sandbox.exec(c),
-      connect: p => sandbox.connect(p),
-      workingDir: '/nowhere',
-    }))
-    const { is_error, text } = await terminal.call('true')
+    const at = (workingDir: string) =>
+      new TerminalTool(async () => ({
+        id: 'box',
+        home,
+        workingDir,
+        exec: c => exec.call(sandbox, c),
+        connect: p => connect.call(sandbox, p),
+      }))
+    await using removed = at('/workspace/removed/meanwhile')
+    assert.equal(await removed.says('pwd'), '/workspace/removed/meanwhile')
+    await using impossible = at('/proc/nowhere')
+    const { is_error, text } = await impossible.call('true')
     assert.equal(is_error, true)
-    assert.match(text, /\/nowhere/)
+    assert.match(text, /\/proc\/nowhere/)
+  })
+
+  test('a shell that was begun early is the one that is used, and ends with its run when it was not', async () => {
+    const { started, terminal } = watched()
+    await using _ = terminal
+    const run = new AbortController()
+    terminal.warm(run.signal)
+    await until('it has begun', () => started.length > 0)
+    const { metadata } = await terminal.call('true')
+    assert.equal(started.filter(({ pty }) => pty).length, 1)
+    run.abort()
+    assert.equal((await terminal.call('true')).metadata.pid, metadata.pid, 'what is used ended with its run')
+    assert.equal(metadata.prefix, '')
+
+    for (const moment of ['at once', 'soon', 'late']) {
+      const unused = open()
+      const over = new AbortController()
+      unused.warm(over.signal)
+      if (moment === 'soon') await until('it starts', () => alive(unused.conversation))
+      if (moment === 'late') await until('it is there', () => bears(unused.conversation))
+      over.abort()
+      const gone = async () => !(await bears(unused.conversation)) && !(await alive(unused.conversation))
+      if (moment === 'late') await until('it has ended', gone)
+      await unused.tool.close?.()
+      assert.ok(await gone(), `it is left behind when its run ends ${moment}`)
+      await using next = open()
+      next.conversation = unused.conversation
+      await next.says('true')
+      assert.equal(await inside.sh(`ls -d /tmp/shell-${next.conversation}* 2>/dev/null`), '', 'a pipe is left')
+    }
+  })
+
+  test('closing ends a shell that was begun early', async () => {
+    const terminal = open()
+    terminal.warm(new AbortController().signal)
+    await until('it is there', () => bears(terminal.conversation))
+    await terminal.tool.close?.()
+    assert.equal(await bears(terminal.conversation), false)
+  })
+
+  test('an early shell that cannot be started is tried again when it is needed', async () => {
+    const sandbox = inside.backend.sandbox('box')
+    let fails = true
+    await using terminal = new TerminalTool(async () => {
+      if (fails) throw new Error('not just now')
+      return sandbox
+    })
+    terminal.warm(new AbortController().signal)
+    fails = false
+    assert.equal(await terminal.says('echo there'), 'there')
+  })
+
+  test('what a shell left running under a server that died is ended before the next of its conversation', async () => {
+    const lost = open()
+    const other = open()
+    await Promise.all([
+      lost.says('sleep 65441 & setsid sleep 65442 & nohup sleep 65443 >/dev/null 2>&1 & :'),
+      other.says('sleep 65444 & :'),
+    ])
+    await lost.call({ command: 'sleep 65445' })
+    await using next = open()
+    next.conversation = lost.conversation
+    assert.equal(await next.says('echo here'), 'here')
+    for (const n of [1, 2, 3, 5]) assert.equal(await alive(`6544${n}`), false, `6544${n} runs on`)
+    assert.equal(await alive('65444'), true, 'that of another conversation was ended')
+    await Promise.all([lost.tool.close?.(), other.tool.close?.()])
   })
 
   test('the shell may reach what the conversation may', async () => {

@@ -8,6 +8,11 @@ import { type ServerOptions, TestServer, tempFolder } from './server.ts'
 import { TestSocket } from './socket.ts'
 import { until } from './wait.ts'
 
+export interface RigOptions extends ServerOptions {
+  /** Only so many of the last questions are remembered: all, unless said. */
+  keep?: number
+}
+
 /** A server, and a scripted model that its agents think with. */
 export class AgentRig implements AsyncDisposable {
   readonly model: ModelServer
@@ -31,12 +36,12 @@ export class AgentRig implements AsyncDisposable {
   }
 
   /** The script is for conversations that bring none of their own. */
-  static async start(script: Script = [], options: ServerOptions = {}): Promise<AgentRig> {
+  static async start(script: Script = [], { keep, ...options }: RigOptions = {}): Promise<AgentRig> {
     const scripts = new Scripts(script)
     const data = await tempFolder()
     const [server, model] = await Promise.all([
       TestServer.start({ ...options, data }),
-      ModelServer.start((seen, n) => scripts.turn(seen, n)),
+      ModelServer.start((seen, n) => scripts.turn(seen, n), keep === undefined ? {} : { keep }),
     ])
     return new AgentRig({ server, model, options, data, scripts })
   }

@@ -190,7 +190,10 @@ export class Life {
       ask: (...question) => asides.ask(...question),
       keepLogin: () => undefined,
       reach: () => fail('no hand is needed'),
+      isRunning: () => false,
       workingDirOf: () => '/workspace',
+      userSkills: async () => ({ skills: [], problems: [] }),
+      approved: async () => new Set(),
       secrets: { fetch, stored: async () => '' },
       more: () => [world.tool('act', false, this), world.tool('look', true, this)],
     })
@@ -209,6 +212,7 @@ export class Life {
       sessions,
       titles: new Titles({ journal, asides, log, profile: () => fail('there are no profiles') }),
       heard: async () => undefined,
+      left: async () => undefined,
       caution: async () => ({}),
       checkFolder: async () => undefined,
     })

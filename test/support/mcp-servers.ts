@@ -73,7 +73,8 @@ export class Conversation implements AsyncDisposable {
 
   async runTool(tool: Tool, args: Record<string, unknown>, signal = new AbortController().signal) {
     const secretsFor = async () => ({})
-    const hands = { sandbox: this.#sandbox, workingDir: '/workspace', secretsFor, egress: undefined, signal }
+    const where = { conversation: 'none', sandbox: this.#sandbox, workingDir: '/workspace' }
+    const hands = { ...where, secretsFor, egress: undefined, signal }
     return Observation.parse(await tool.run(tool.understand(args), hands))
   }
 

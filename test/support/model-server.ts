@@ -19,6 +19,8 @@ export interface Seen {
   messages: any[]
   /** The asker went away before the answer was whole. */
   left: boolean
+  /** When it had come whole, and when its answer had been written, as `performance.now()` tells. */
+  times: { arrived: number; answered?: number }
 }
 
 export type Script = readonly Turn[] | ((request: Seen, n: number) => Turn | Promise<Turn>)
@@ -104,11 +106,15 @@ export class ModelServer implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const seen = read(request, Buffer.concat(chunks).toString())
+    const arrived = performance.now()
+    const seen = read(request, Buffer.concat(chunks).toString(), arrived)
     if (!seen) return json(response, 404, { error: { message: `Scripted model: nothing at ${request.url}` } })
     const n = this.#count++
     this.requests.push(seen)
     if (this.requests.length > this.#keep) this.requests.shift()
+    response.on('finish', () => {
+      seen.times.answered = performance.now()
+    })
     response.on('close', () => {
       seen.left = !response.writableFinished
     })
@@ -125,7 +131,7 @@ const PATHS: [RegExp, Protocol][] = [
   [/\/models\/([^/]+):(?:streamGenerateContent|generateContent)$/, 'gemini'],
 ]
 
-function read(request: IncomingMessage, text: string): Seen | undefined {
+function read(request: IncomingMessage, text: string, arrived: number): Seen | undefined {
   const path = request.url ?? '/'
   const { pathname } = new URL(path, 'http://model')
   const found = PATHS.find(([pattern]) => pattern.test(pathname))
@@ -140,6 +146,7 @@ function read(request: IncomingMessage, text: string): Seen | undefined {
     model: body.model ?? pattern.exec(pathname)?.[1],
     messages: body.messages ?? body.input ?? body.contents,
     left: false,
+    times: { arrived },
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdir, readFile, rmdir } from 'node:fs/promises'
+import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownerOf } from '../../src/sandbox/local.ts'
 import { until } from './wait.ts'
@@ -16,7 +16,7 @@ export async function holders(data: string): Promise<number[]> {
   return found.flat()
 }
 
-/** A server that was killed leaves its sandboxes to the next one. After a test there is none. */
+/** A server that was killed leaves its sandboxes to the next one, the one it tries its walls on too. After a test there is none. */
 export async function endSandboxes(data: string): Promise<void> {
   await until('no sandbox is left', async () => {
     const pids = await holders(data)
@@ -26,9 +26,12 @@ export async function endSandboxes(data: string): Promise<void> {
       } catch {
         // It ended meanwhile.
       }
-    return pids.length === 0
+    const folders = await groups(data)
+    for (const folder of folders)
+      await writeFile(join(folder, 'cgroup.kill'), '1', { flag: 'r+' }).catch(() => undefined)
+    for (const folder of folders) await rmdir(folder).catch(() => undefined)
+    return pids.length === 0 && folders.length === 0
   })
-  for (const folder of await groups(data)) await rmdir(folder).catch(() => undefined)
 }
 
 /** The folders of control groups that are left of this data folder's sandboxes, the innermost first. */

@@ -12,7 +12,7 @@ import { until } from './wait.ts'
 export interface ServerOptions {
   args?: string[]
   env?: Record<string, string>
-  /** Reuse a data folder: it is then left alone afterwards. */
+  /** Reuse a data folder: its files are then left alone afterwards. */
   data?: string
 }
 
@@ -99,9 +99,8 @@ export class TestServer {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop('SIGKILL')
-    if (!this.#ownsData) return
     await endSandboxes(this.data)
-    await rm(this.data, { recursive: true, force: true })
+    if (this.#ownsData) await rm(this.data, { recursive: true, force: true })
   }
 }
 

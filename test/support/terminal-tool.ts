@@ -4,6 +4,7 @@ import type { Waits } from '../../src/agent/tools/terminal/limits.ts'
 import { makeTerminal } from '../../src/agent/tools/terminal.ts'
 import type { TerminalObservation } from '../../src/api/observations.ts'
 import { TerminalObservation as Schema } from '../../src/api/observations.ts'
+import { newId } from '../../src/lib/id.ts'
 import type { Egress, Sandbox } from '../../src/sandbox/sandbox.ts'
 
 export interface Asked {
@@ -22,6 +23,7 @@ export interface Seen extends TerminalObservation {
 /** A terminal tool in a sandbox, as a conversation would call it. */
 export class TerminalTool implements AsyncDisposable {
   readonly tool: Tool
+  conversation = newId()
   sandbox: () => Promise<Sandbox>
   secrets: Record<string, string> = {}
   egress: Egress | undefined
@@ -36,13 +38,7 @@ export class TerminalTool implements AsyncDisposable {
   async call(asked: string | Asked, signal = new AbortController().signal): Promise<Seen> {
     const args = typeof asked === 'string' ? { command: asked, timeout: 20 } : { command: '', ...asked }
     const { workingDir } = await this.sandbox()
-    const hands: Hands = {
-      sandbox: () => this.sandbox(),
-      workingDir,
-      secretsFor: async () => this.secrets,
-      egress: this.egress,
-      signal,
-    }
+    const hands = this.#hands(workingDir, signal)
     const observed = Schema.parse(await this.tool.run(this.tool.understand(args), hands))
     const [part] = observed.content
     assert.equal(part?.type, 'text')
@@ -61,6 +57,22 @@ export class TerminalTool implements AsyncDisposable {
 
   input(command: string): Promise<Seen> {
     return this.call({ command, is_input: true })
+  }
+
+  /** As at the beginning of a run, which ends with the signal. */
+  warm(signal: AbortSignal): void {
+    this.tool.warm?.(this.#hands('/workspace', signal))
+  }
+
+  #hands(workingDir: string, signal: AbortSignal): Hands {
+    return {
+      conversation: this.conversation,
+      sandbox: () => this.sandbox(),
+      workingDir,
+      secretsFor: async () => this.secrets,
+      egress: this.egress,
+      signal,
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

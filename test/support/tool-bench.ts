@@ -80,6 +80,7 @@ export class Desk {
     this.#bench = bench
     this.folder = folder
     this.hands = {
+      conversation: newId(),
       sandbox: async () => bench.sandbox,
       workingDir: folder,
       secretsFor: async () => ({}),

@@ -38,6 +38,7 @@ interface Description<A extends Action['kind'], O extends Observation['kind'], I
   annotations?: Partial<Omit<ToolAnnotations, 'title'>>
   run(action: Of<Action, A>, hands: Hands): Promise<Of<Observation, O>>
   recall?(observations: readonly Of<Observation, O>[]): void
+  warm?(hands: Hands): void
   close?(): Promise<void>
 }
 
@@ -76,6 +77,7 @@ export function builtIn<A extends Action['kind'], O extends Observation['kind'],
     run: (action, hands) => given.run(action as Of<Action, A>, hands),
     recall: observations =>
       given.recall?.(observations.filter(one => one.kind === given.observation) as Of<Observation, O>[]),
+    ...(given.warm && { warm: given.warm }),
     ...(given.close && { close: given.close }),
   }
 }

@@ -44,7 +44,7 @@ const Input = spoken(() =>
   }),
 )
 
-/** A shell for a conversation, started when it is first needed. Tests have less time to wait. */
+/** A shell for a conversation, started when it is first needed or shortly before. Tests have less time to wait. */
 export function makeTerminal(waits: Partial<Waits> = {}): Tool {
   const session = new Session({ ...WAITS, ...waits })
   return builtIn({
@@ -55,6 +55,7 @@ export function makeTerminal(waits: Partial<Waits> = {}): Tool {
     description: DESCRIPTION,
     input: Input,
     run: (action, hands) => session.call(action, hands),
+    warm: hands => session.warm(hands),
     close: () => session.close(),
   })
 }

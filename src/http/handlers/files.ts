@@ -12,7 +12,7 @@ import { fileOf } from '../multipart.ts'
 import { attachment } from '../range.ts'
 import { Streamed } from '../reply.ts'
 import type { Handlers } from '../server.ts'
-import { drained } from '../stream.ts'
+import { forward } from '../stream.ts'
 
 /** What a sidebar shows. */
 const FAVORITES = 50
@@ -91,17 +91,4 @@ function page(names: string[], { path, page_id, limit }: { path: string; page_id
   const folder = posix.resolve(path)
   const items = names.slice(start, start + limit).map(name => ({ name, path: posix.join(folder, name) }))
   return { items, next_page_id: cursors[start + limit] ?? null } satisfies SubdirectoryPage
-}
-
-/** Without a length to tell by, only a broken connection says that something is missing. */
-async function forward(source: AsyncIterable<Uint8Array>, out: Parameters<typeof drained>[0] & { end(): void }) {
-  try {
-    for await (const chunk of source) {
-      if (out.destroyed) return
-      if (!out.write(chunk)) await drained(out)
-    }
-    out.end()
-  } catch {
-    out.destroy()
-  }
 }

@@ -1,7 +1,8 @@
 import { fault } from '../../api/errors.ts'
 import type { sandboxRoutes } from '../../api/routes/sandboxes.ts'
-import type { Asker, Sandboxes } from '../../sandbox/sandboxes.ts'
+import type { Sandboxes } from '../../sandbox/sandboxes.ts'
 import type { SettingsService } from '../../settings/settings.ts'
+import { askerOf } from '../asker.ts'
 import { Plain } from '../reply.ts'
 import type { Call, Handlers } from '../server.ts'
 
@@ -17,16 +18,7 @@ export function sandboxHandlers({
   settings,
   portsDomain,
 }: SandboxHandlersParts): Handlers<typeof sandboxRoutes> {
-  const asker = ({ standing, incoming }: Call): Asker => {
-    const host = incoming.headers.host ?? 'localhost'
-    const secure = incoming.headers['x-forwarded-proto'] === 'https'
-    const port = /:\d+$/.exec(host)?.[0] ?? ''
-    return {
-      trusted: standing === 'key',
-      origin: `${secure ? 'https' : 'http'}://${host}`,
-      portsHost: `${portsDomain ?? 'localhost'}${port}`,
-    }
-  }
+  const asker = (call: Call) => askerOf(call, portsDomain)
   const success = async (done: Promise<void>) => {
     await done
     return { success: true }

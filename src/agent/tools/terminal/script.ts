@@ -1,4 +1,5 @@
 import { quote } from '../../../sandbox/shell.ts'
+import { END_LEFT_OVERS } from './left-overs.ts'
 
 /**
  * How a shell is driven. Its commands come through a pipe of their own, on which it is interactive, so that ctrl-c leads it back to
@@ -7,15 +8,33 @@ import { quote } from '../../../sandbox/shell.ts'
  */
 
 /**
- * Says where the pipe is, waits for the shell to open it, and passes on what it is told. Nothing stays on disk. Not `cat`: that of
- * busybox may wait for more before it passes anything on.
+ * Makes the pipe, named by the first argument: whoever of its two ends comes first does, so that neither waits for the other to start.
+ * Its folder is ours alone, though its name can be read in a list of processes.
  */
-export const FEED = `umask 077
-d=$(mktemp -d) && mkfifo "$d/in" && printf '%s\\n' "$d/in" && exec 9>"$d/in" && rm -rf "$d" && exec dd bs=65536 >&9 9>&- 2>/dev/null`
+const MEET = `d=\${TMPDIR:-/tmp}/$1
+[ -O "$d" ] || mkdir -m 700 "$d" 2>/dev/null || [ -O "$d" ] || exit 1
+[ -p "$d/in" ] || mkfifo "$d/in" 2>/dev/null`
 
-/** Becomes the shell. Argument: where its pipe is. Input is not echoed, lines end as they were printed, and no key stops the output. */
+/**
+ * Waits for the shell to open the pipe, which waits for this end in turn, and passes on what it is told. Nothing stays on disk but
+ * what a start that was cut short left, until the next of its conversation. Not `cat`: that of busybox may wait for more before it passes
+ * anything on.
+ */
+export const FEED = `${MEET}
+for o in "\${d%-*}"-*; do [ "$o" = "$d" ] || rm -rf "$o"; done
+${END_LEFT_OVERS}
+exec 9>"$d/in" && rm -rf "$d" && exec dd bs=65536 >&9 9>&- 2>/dev/null`
+
+/**
+ * Becomes the shell, in the folder of the third argument, which may have been removed meanwhile. Input is not echoed, lines end as they
+ * were printed, and no key stops the output. It bears its mark once nothing is looked for that does.
+ */
 export const START = `stty -echo -onlcr -ixon 2>/dev/null
-exec <"$1"
+cd -- "$3" 2>/dev/null || { mkdir -p -- "$3" && cd -- "$3"; } || exit 126
+${MEET}
+exec <"$d/in"
+unset d
+export GANTRY_TERMINAL="$2"
 if command -v bash >/dev/null; then exec bash --noprofile --norc --noediting +H -i; fi
 exec sh -i`
 

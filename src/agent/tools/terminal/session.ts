@@ -35,6 +35,8 @@ export class Session {
   readonly #waits: Waits
   #shell: Shell | undefined
   #running: Running | undefined
+  /** A shell that was begun before it was asked for. */
+  #early: Promise<Shell | undefined> | undefined
   /** Why the next shell is a new one. */
   #why: string | undefined
   /** The end of what was interrupted. */
@@ -42,6 +44,18 @@ export class Session {
 
   constructor(waits: Waits) {
     this.#waits = waits
+  }
+
+  /** Begins a shell that will most likely be needed. It ends with the signal, unless it was needed by then. */
+  warm(hands: Hands): void {
+    if (this.#shell || this.#early) return
+    const early = hands.sandbox().then(sandbox => this.#start(sandbox, hands))
+    const over = () => {
+      if (this.#early === early) this.#dropEarly()
+    }
+    this.#early = early
+    early.catch(over)
+    hands.signal.addEventListener('abort', over, { once: true })
   }
 
   async call(asked: Asked, hands: Hands): Promise<TerminalObservation> {
@@ -55,6 +69,7 @@ export class Session {
   }
 
   async close(): Promise<void> {
+    this.#dropEarly()
     await this.#drop()
     await this.#settling
     await this.#drop()
@@ -79,7 +94,7 @@ export class Session {
     const variables = await unlessAborted(signal, hands.secretsFor(command))
     if (this.#shell && (this.#shell.ended || this.#shell.sandbox.id !== sandbox.id))
       await unlessAborted(signal, this.#drop('The one before has ended.'))
-    this.#shell ??= await this.#start(sandbox, hands)
+    this.#shell ??= (await this.#takeEarly(signal)) ?? (await this.#start(sandbox, hands))
     const shell = this.#shell
     if (!shell) return this.#refuse(command, `No shell could be started in ${hands.workingDir}.`)
     if (this.#why !== undefined) before.push(`[This is a new shell. ${this.#why} It knows nothing of the one before.]`)
@@ -165,11 +180,26 @@ export class Session {
     return paragraph('Printed in the background meanwhile', text)
   }
 
+  /** Undefined when there is none, or it has ended. One that is still starting when the signal is aborted is left as it is. */
+  async #takeEarly(signal: AbortSignal): Promise<Shell | undefined> {
+    const early = this.#early?.catch(() => undefined)
+    if (!early) return undefined
+    const shell = await unlessAborted(signal, early)
+    this.#early = undefined
+    return shell?.ended ? undefined : shell
+  }
+
+  #dropEarly(): void {
+    const ending = this.#early?.then(shell => shell?.end()).catch(() => undefined)
+    this.#early = undefined
+    this.#settling = Promise.all([this.#settling, ending]).then(() => undefined)
+  }
+
   /** Undefined when that fails. Without the person's own settings, should they be what makes it fail. */
-  async #start(sandbox: Sandbox, { workingDir: cwd, egress, signal }: Hands): Promise<Shell | undefined> {
+  async #start(sandbox: Sandbox, { conversation, workingDir: cwd, egress, signal }: Hands): Promise<Shell | undefined> {
     for (const profile of [true, false]) {
       const life = new AbortController()
-      const opening = Shell.open(sandbox, { cwd, egress, profile }, life.signal)
+      const opening = Shell.open(sandbox, { conversation, cwd, egress, profile }, life.signal)
       try {
         const shell = await unlessAborted(signal, opening)
         const begun = await unlessAborted(signal, within(this.#waits.start, shell.begun))

@@ -15,6 +15,8 @@ const SIZE = { columns: 200, rows: 50 }
 const END_MS = 2_000
 
 export interface ShellOptions {
+  conversation: string
+  /** Made if it is not there. */
   cwd: string
   egress: Egress | undefined
   /** Whether it reads what a person put into the file for interactive shells. */
@@ -58,19 +60,20 @@ export class Shell {
 
   /** Resolves when there is one, ready or not. It ends with the signal. */
   static async open(sandbox: Sandbox, options: ShellOptions, signal: AbortSignal): Promise<Shell> {
-    const feeder = await sandbox.exec({ argv: ['/bin/sh', '-c', FEED], cwd: '/', stdin: true, signal })
-    feeder.stdin!.on('error', () => undefined)
-    feeder.stderr.resume()
-    const pipe = await firstLine(feeder)
-    const terminal = await sandbox.exec({
-      argv: ['/bin/sh', '-c', START, 'sh', pipe],
-      pty: SIZE,
-      cwd: options.cwd,
-      env: ENVIRONMENT,
-      ...(options.egress && { egress: options.egress }),
-      label: 'terminal',
-      signal,
-    })
+    const pipe = `shell-${options.conversation}-${randomBytes(16).toString('hex')}`
+    // The terminal first: it takes longer.
+    const [terminal, feeder] = await Promise.all([
+      sandbox.exec({
+        argv: ['/bin/sh', '-c', START, 'sh', pipe, options.conversation, options.cwd],
+        pty: SIZE,
+        cwd: '/',
+        env: ENVIRONMENT,
+        ...(options.egress && { egress: options.egress }),
+        label: 'terminal',
+        signal,
+      }),
+      sandbox.exec({ argv: ['/bin/sh', '-c', FEED, 'sh', pipe, options.conversation], cwd: '/', stdin: true, signal }),
+    ])
     return new Shell(sandbox, options, feeder, terminal)
   }
 
@@ -87,8 +90,11 @@ export class Shell {
       bytes => this.#hear(bytes),
       mark => this.#note(mark),
     )
-    terminal.stdin!.on('error', () => undefined)
-    terminal.stderr.resume()
+    for (const { stdin, stderr } of [feeder, terminal]) {
+      stdin!.on('error', () => undefined)
+      stderr.resume()
+    }
+    feeder.stdout.resume()
     terminal.stdout.on('data', (chunk: Buffer) => marks.write(chunk))
     this.begun = this.#expect()
     this.#over = this.#follow()
@@ -183,16 +189,4 @@ export class Shell {
     if (this.#outcome) this.#outcome.resolve({ code, capture: this.take(), ended: this.ended })
     this.#outcome = undefined
   }
-}
-
-async function firstLine({ stdout, exit }: Process): Promise<string> {
-  let text = ''
-  stdout.on('data', chunk => {
-    text += chunk
-  })
-  await new Promise<void>(resolve => {
-    stdout.on('data', () => text.includes('\n') && resolve())
-    void exit.then(() => resolve())
-  })
-  return text.split('\n')[0]!
 }

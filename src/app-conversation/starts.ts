@@ -1,0 +1,263 @@
+import { AgentSettings } from '../api/agent.ts'
+import { AppConversationStartRequest, type StartStatus, type StartStep } from '../api/app-conversations.ts'
+import { Fault, fault } from '../api/errors.ts'
+import { Settings } from '../api/settings.ts'
+import type { Conversations } from '../conversation/conversations.ts'
+import { abortable } from '../lib/abort.ts'
+import { newId } from '../lib/id.ts'
+import type { Log } from '../lib/log.ts'
+import { Turns } from '../lib/turns.ts'
+import { openAll, type Vault } from '../policy/secrets.ts'
+import { DEFAULT_SANDBOX, type Sandbox } from '../sandbox/sandbox.ts'
+import type { Sandboxes } from '../sandbox/sandboxes.ts'
+import type { SettingsService } from '../settings/settings.ts'
+import type { Store } from '../store/store.ts'
+import { APP, appInfo, inherit, readAppInfo } from './app-info.ts'
+import { conversationOrder } from './conversation-order.ts'
+import type { Lodgings } from './lodgings.ts'
+import type { PendingMessages } from './pending.ts'
+import type { Preparation } from './preparation.ts'
+import { isOver, type Ordering, type StartRecord, type StartTask } from './start-task.ts'
+import type { StartTasks } from './start-tasks.ts'
+
+export interface StartsParts {
+  store: Store
+  tasks: StartTasks
+  lodgings: Lodgings
+  sandboxes: Sandboxes
+  conversations: Conversations
+  pending: PendingMessages
+  preparation: Preparation
+  settings: SettingsService
+  vault: Vault
+  log: Log
+}
+
+/** What a step makes known, and what is to be remembered of it. */
+export type Progress = Partial<StartRecord> & { step?: Omit<StartStep, 'status'> }
+
+/** The steps, in order. */
+const NEXT: Readonly<Record<StartStatus, StartStatus>> = {
+  WORKING: 'WAITING_FOR_SANDBOX',
+  WAITING_FOR_SANDBOX: 'PREPARING_REPOSITORY',
+  PREPARING_REPOSITORY: 'RUNNING_SETUP_SCRIPT',
+  RUNNING_SETUP_SCRIPT: 'SETTING_UP_GIT_HOOKS',
+  SETTING_UP_GIT_HOOKS: 'SETTING_UP_SKILLS',
+  SETTING_UP_SKILLS: 'STARTING_CONVERSATION',
+  STARTING_CONVERSATION: 'READY',
+  READY: 'READY',
+  ERROR: 'ERROR',
+}
+
+/** Whoever is on this machine may order, but not with what somebody else entered as a secret. */
+const WITHHELD = {
+  outcome: 'done',
+  detail: 'Ordered without the key: stored secrets, git tokens and MCP servers are left out',
+} as const
+
+const CANCELLED = new Error('The start was cancelled')
+const CLOSING = new Error('The server stops')
+
+/**
+ * Carries starts out. Each is a durable record that names the step under way; a step may be repeated, also after a crash in the
+ * middle of it, and comes to the same. So a start ends in one conversation in one sandbox, or with a reason and neither.
+ */
+export class Starts {
+  readonly #parts: StartsParts
+  readonly #jobs = new Map<string, { abort: AbortController; done: Promise<void> }>()
+  /** By conversation: whoever would begin or end the start of one waits for who is at it. */
+  readonly #turns = new Turns()
+  #closed = false
+
+  constructor(parts: StartsParts) {
+    this.#parts = parts
+  }
+
+  /** The task, on record. The same order under the same key is the same task. */
+  async begin(sent: AppConversationStartRequest, ordering: Ordering): Promise<StartTask> {
+    const { tasks, lodgings } = this.#parts
+    refuseWhatCannotBe(sent)
+    const conversation = sent.conversation_id ?? newId()
+    return this.#turns.take(conversation, async () => {
+      const known = await tasks.known(sent, ordering.key)
+      if (known) return known
+      await this.#checkFree(conversation)
+      const request = await this.#inherit(sent)
+      await lodgings.checkRoom(request)
+      const { task, isNew } = await tasks.take({ sent, request, conversation }, ordering)
+      if (isNew) this.#launch(task)
+      return task
+    })
+  }
+
+  /** Ends a start that is under way; one that is over is left as it is. Resolves when everything made for it is gone. */
+  async cancel(id: string): Promise<void> {
+    const task = await this.#parts.tasks.get(id)
+    if (isOver(task.record)) return
+    // It may be on record and not yet launched.
+    const job = await this.#turns.take(task.conversation, async () => this.#jobs.get(id))
+    job?.abort.abort(CANCELLED)
+    await job?.done
+  }
+
+  /** The start that would lead to this conversation. False when none is under way. */
+  async cancelFor(conversation: string): Promise<boolean> {
+    const task = await this.#parts.tasks.of(conversation)
+    if (!task || isOver(task.record)) return false
+    await this.cancel(task.id)
+    return true
+  }
+
+  /** Takes up what an earlier server left. */
+  async recover(): Promise<void> {
+    const { tasks, lodgings, pending } = this.#parts
+    for (const task of await tasks.open()) this.#launch(task)
+    await lodgings.tidy()
+    await pending.recover()
+  }
+
+  /** What is under way is left where it is: the next server goes on with it. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const jobs = [...this.#jobs.values()]
+    for (const { abort } of jobs) abort.abort(CLOSING)
+    await Promise.all(jobs.map(({ done }) => done))
+  }
+
+  #launch(task: StartTask): void {
+    if (this.#closed) return
+    const abort = new AbortController()
+    if (task.record.sandbox !== null) this.#parts.lodgings.expect(task.id, task.record.sandbox)
+    const done = this.#carryOut(task, abort.signal).finally(() => {
+      this.#jobs.delete(task.id)
+      this.#parts.lodgings.arrived(task.id)
+    })
+    this.#jobs.set(task.id, { abort, done })
+  }
+
+  /** Never rejects. */
+  async #carryOut(begun: StartTask, signal: AbortSignal): Promise<void> {
+    const { tasks, pending, log } = this.#parts
+    let task = begun
+    try {
+      while (!isOver(task.record)) {
+        signal.throwIfAborted()
+        const { status } = task.record
+        const { step, ...known } = await this.#step(task, signal)
+        const steps = step ? [...task.record.steps, { status, ...step }] : task.record.steps
+        task = await tasks.change(task, { ...known, steps, status: NEXT[status] })
+      }
+    } catch (error) {
+      if (signal.reason === CLOSING) return
+      const isTold = error instanceof Fault || error === CANCELLED
+      const detail = isTold ? (error as Error).message : 'Something unexpected went wrong'
+      if (!isTold) log.error('start', { task: task.id, error: traceOf(error) })
+      await this.#fail(task, detail).catch(failure => log.error('start', { task: task.id, error: traceOf(failure) }))
+      return
+    }
+    await pending.deliver(task.conversation)
+  }
+
+  /** What was made for it goes first: should the server die in between, it is made, and fails, once more. */
+  async #fail(task: StartTask, detail: string): Promise<void> {
+    const { tasks, lodgings } = this.#parts
+    const { status, steps, sandbox } = task.record
+    lodgings.arrived(task.id)
+    if (sandbox !== null) await lodgings.leave(sandbox)
+    await tasks.change(task, { status: 'ERROR', detail, steps: [...steps, { status, outcome: 'failed', detail }] })
+  }
+
+  async #step(task: StartTask, signal: AbortSignal): Promise<Progress> {
+    const { preparation, lodgings } = this.#parts
+    switch (task.record.status) {
+      case 'WORKING':
+        return { ...(await lodgings.place(task)), ...(!task.record.trusted && { step: WITHHELD }) }
+      case 'WAITING_FOR_SANDBOX':
+        await abortable(lodgings.enter(task), signal)
+        return {}
+      case 'PREPARING_REPOSITORY':
+        return preparation.repository(task, await this.#hands(task), signal)
+      case 'RUNNING_SETUP_SCRIPT':
+        return preparation.setUp(task, await this.#hands(task), signal)
+      case 'SETTING_UP_GIT_HOOKS':
+        return preparation.gitHooks(task, await this.#hands(task), signal)
+      case 'SETTING_UP_SKILLS':
+        return { step: { outcome: 'skipped', detail: 'The conversation reads them itself, under the rule of trust' } }
+      default:
+        await this.#converse(task)
+        return {}
+    }
+  }
+
+  #hands({ record }: StartTask): Promise<Sandbox> {
+    return this.#parts.sandboxes.wake(record.sandbox ?? DEFAULT_SANDBOX)
+  }
+
+  /** Finds the conversation, if it was begun before a crash. */
+  async #converse({ conversation: id, record }: StartTask): Promise<void> {
+    const { conversations, settings, vault } = this.#parts
+    const full = await settings.full()
+    const agent = openAll(vault, AgentSettings, full.agent_settings)
+    const flat = openAll(vault, Settings, full.flat)
+    const request = openAll(vault, AppConversationStartRequest, record.request)
+    const order = conversationOrder({
+      id,
+      request,
+      settings: {
+        ...full,
+        agent_settings: record.trusted ? agent : { ...agent, mcp_config: {} },
+        flat: record.trusted ? flat : { ...flat, search_api_key: null },
+      },
+      folder: record.folder ?? '/',
+      stored: record.trusted ? (await settings.secrets.list()).secrets.map(({ name }) => name) : [],
+      notes: record.notes,
+    })
+    const beside = { title: request.title, parts: { [APP]: JSON.stringify(appInfo(request)) } }
+    await conversations.start(order, () => record.trusted, false, record.sandbox ?? DEFAULT_SANDBOX, beside)
+    await this.#checkParent(id, request.parent_conversation_id)
+  }
+
+  /** A parent that was deleted before this one was there could not take it along. */
+  async #checkParent(id: string, parent: string | null): Promise<void> {
+    const { store, conversations } = this.#parts
+    if (parent === null || (await store.conversations([parent]))[0]) return
+    await conversations.delete(id)
+    throw fault('conversation_not_found', parent)
+  }
+
+  /** Under another key, an id is not to be had a second time. */
+  async #checkFree(conversation: string): Promise<void> {
+    const { store, tasks } = this.#parts
+    const [there] = await store.conversations([conversation])
+    const start = await tasks.of(conversation)
+    if (there || (start && !isOver(start.record))) throw fault('start_key_taken')
+  }
+
+  async #inherit(request: AppConversationStartRequest): Promise<AppConversationStartRequest> {
+    const { store, conversations } = this.#parts
+    const { parent_conversation_id: parent } = request
+    if (parent === null) return request
+    const { no, sandbox } = await conversations.record(parent)
+    const { agent } = await conversations.get(parent)
+    const [parts] = await store.conversationParts([no], [APP])
+    return inherit(request, {
+      app: readAppInfo(parts?.[APP]),
+      sandbox: sandbox ?? DEFAULT_SANDBOX,
+      model: agent.llm.model,
+    })
+  }
+}
+
+function refuseWhatCannotBe({
+  plugins,
+  agent_profile_id,
+  suggested_task,
+  initial_message,
+}: AppConversationStartRequest) {
+  if (plugins?.length) throw fault('invalid_request', 'This cannot be done here: plugins cannot be loaded')
+  if (agent_profile_id) throw fault('agent_profile_not_found', agent_profile_id)
+  if (suggested_task && initial_message)
+    throw fault('invalid_request', 'A suggested task is a first message: initial_message cannot be another')
+}
+
+const traceOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
