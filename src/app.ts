@@ -180,6 +180,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   })
 
   const gitProviders = new GitProviders({ tokens: () => settings.providerTokens(), fetch: brain.fetch })
+  const library = new SkillLibrary({ reach, userSkills, approved, log })
   const desk = openDesk({
     store,
     vault,
@@ -187,6 +188,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     journal: brain.journal,
     conversations,
     sandboxes,
+    library,
     approvals,
     remoteOf: (repository, provider) => gitProviders.remoteOf(repository, provider),
     isolated: async () => (await hands.proved).isolated,
@@ -239,7 +241,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     trajectories: new Trajectories(conversations, events),
     appProfiles,
     users: new Users({ settings, profiles: brain.profiles, appProfiles, vault }),
-    skills: new SkillLibrary({ reach, userSkills, approved, log }),
+    skills: library,
     web: new WebFiles(WEB),
     reach,
     info,

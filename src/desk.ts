@@ -10,6 +10,7 @@ import type { Log } from './lib/log.ts'
 import type { Vault } from './policy/secrets.ts'
 import type { Sandboxes } from './sandbox/sandboxes.ts'
 import type { SettingsService } from './settings/settings.ts'
+import type { SkillLibrary } from './settings/skill-library.ts'
 import type { Store } from './store/store.ts'
 
 export interface DeskParts extends PreparationParts {
@@ -19,6 +20,7 @@ export interface DeskParts extends PreparationParts {
   journal: Journal
   conversations: Conversations
   sandboxes: Sandboxes
+  library: SkillLibrary
   log: Log
 }
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { anyMap, Content, dateTimeOut, nullishText, orNull, page, textOrNull, uuid } from './common.ts'
 import { ConversationExecutionStatus, LaunchedAgentProfile, Tags } from './conversations.ts'
 import { SendMessageRequest } from './events.ts'
+import { isBranchName } from './git.ts'
 import { ProviderType, SuggestedTask } from './git-providers.ts'
 import { MetricsSnapshot } from './llm.ts'
 import { SandboxStatus } from './sandboxes.ts'
@@ -34,13 +35,7 @@ const RepositoryName = z
   .regex(/^(https?:\/\/[\w.:-]+\/)?[\w.][\w.-]*(\/[\w.~][\w.~-]*)+(\.git)?$/, 'Not a repository: write owner/name')
   .refine(name => !name.includes('..'), 'Not a repository: write owner/name')
 
-/** What git takes for the name of a branch, as far as it can be told from the name alone. */
-const BranchName = z.string().min(1).max(250).refine(isRefName, 'Not a branch name')
-
-function isRefName(name: string): boolean {
-  if (/[\p{Cc} ~^:?*[\\]|\.\.|@\{|\/\/|^[-/]|[/.]$|^@$/u.test(name)) return false
-  return name.split('/').every(part => !part.startsWith('.') && !part.endsWith('.lock'))
-}
+const BranchName = z.string().refine(isBranchName, 'Not a branch name')
 
 const PluginSpec = z
   .object({ source: z.string(), ref: textOrNull, repo_path: textOrNull, parameters: orNull(anyMap) })

@@ -1,5 +1,14 @@
 import * as z from 'zod'
 
+/** Of a branch: longer ones do not fit into a file's name with what git adds. */
+const NAME_CHARACTERS = 200
+
+/** What git takes for the name of a branch, and no program for an option. */
+export function isBranchName(name: string): boolean {
+  const strange = /[\0- \x7f~^:?*[\\]|\.\.|@\{|\/\/|^[-/.]|\/\.|[/.]$|\.lock(\/|$)|^@$|^HEAD$/
+  return name.length > 0 && name.length <= NAME_CHARACTERS && !strange.test(name)
+}
+
 export const GitChangeStatus = z.enum(['MOVED', 'ADDED', 'DELETED', 'UPDATED']).meta({ id: 'GitChangeStatus' })
 export type GitChangeStatus = z.output<typeof GitChangeStatus>
 

@@ -10,13 +10,13 @@ import { fault } from '../api/errors.ts'
 import type { SendMessageRequest } from '../api/events.ts'
 import { hookStages } from '../api/hooks.ts'
 import type { SandboxStatus } from '../api/sandboxes.ts'
-import type { Skill } from '../api/skills.ts'
 import type { Conversations } from '../conversation/conversations.ts'
 import type { Journal } from '../conversation/journal.ts'
 import { canonicalUuid, hexUuid } from '../lib/id.ts'
 import { Turns } from '../lib/turns.ts'
 import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
 import type { Asker, Sandboxes } from '../sandbox/sandboxes.ts'
+import { infoOf, type SkillLibrary } from '../settings/skill-library.ts'
 import type { ConversationFilter, ConversationRecord, Store } from '../store/store.ts'
 import { APP, appConversation, type Lodging, readAppInfo } from './app-info.ts'
 import type { Starts } from './starts.ts'
@@ -27,6 +27,7 @@ export interface AppConversationsParts {
   conversations: Conversations
   sandboxes: Sandboxes
   starts: Starts
+  library: Pick<SkillLibrary, 'load' | 'hooks'>
 }
 
 /** Conversations as this generation shows them: with what was ordered, and with where their hands are. */
@@ -134,35 +135,41 @@ export class AppConversations {
   }
 
   /** The sandbox a conversation works in, and the folder. */
-  async placeOf(id: string): Promise<{ sandbox: string; folder: string }> {
-    const { conversations } = this.#parts
+  async placeOf(id: string): Promise<{ sandbox: string; folder: string; isRunning: boolean }> {
+    const { conversations, sandboxes } = this.#parts
     const { workspace } = await conversations.get(id)
-    return { sandbox: placeOf(await conversations.record(id)), folder: workspace.working_dir }
+    const sandbox = placeOf(await conversations.record(id))
+    return { sandbox, folder: workspace.working_dir, isRunning: sandboxes.isRunning(sandbox) }
   }
 
-  /** What it was given, as far as its order says: those of its project are read when it is worked on. */
+  /** What it was given, what its folder brings while that can be looked at, and what the user keeps; the first of a name counts. */
   async skills(id: string): Promise<SkillSummary[]> {
-    const { agent } = await this.#parts.conversations.get(id, true)
-    return (agent.agent_context?.skills ?? []).map(summary)
+    const { conversations, library } = this.#parts
+    const { agent } = await conversations.get(id, true)
+    const { sandbox, folder, isRunning } = await this.placeOf(id)
+    const request = { load_user: true, load_project: isRunning, project_dir: folder }
+    const { skills } = await library.load(request, sandbox)
+    const all = [...(agent.agent_context?.skills ?? []).map(infoOf), ...skills]
+    const byName = new Map(
+      all.toReversed().map(({ name, type, content, triggers }) => [name, { name, type, content, triggers }]),
+    )
+    return [...byName.values()].reverse()
   }
 
+  /** Those of its order, and those its folder brings as far as they are approved. */
   async hooks(id: string): Promise<HookSummaries> {
-    const { hook_config } = await this.#parts.conversations.get(id)
-    const stages = Object.values(hookStages).map(event_type => ({
+    const { conversations, library } = this.#parts
+    const { hook_config } = await conversations.get(id)
+    const { sandbox, folder, isRunning } = await this.placeOf(id)
+    const project = isRunning ? await library.hooks(folder, sandbox) : null
+    const hooks = Object.values(hookStages).map(event_type => ({
       event_type,
-      matchers: hook_config?.[event_type] ?? [],
+      matchers: [...(hook_config?.[event_type] ?? []), ...(project?.[event_type] ?? [])].map(({ matcher, hooks }) => ({
+        matcher,
+        hooks: hooks.map(({ type, command, timeout, async }) => ({ type, command, timeout, async })),
+      })),
     }))
-    return {
-      hooks: stages
-        .filter(({ matchers }) => matchers.length > 0)
-        .map(({ event_type, matchers }) => ({
-          event_type,
-          matchers: matchers.map(({ matcher, hooks }) => ({
-            matcher,
-            hooks: hooks.map(({ type, command, timeout, async }) => ({ type, command, timeout, async })),
-          })),
-        })),
-    }
+    return { hooks: hooks.filter(({ matchers }) => matchers.length > 0) }
   }
 
   async #show(records: ConversationRecord[], asker: Asker): Promise<(AppConversation | null)[]> {
@@ -188,15 +195,4 @@ const placeOf = ({ sandbox }: ConversationRecord): string => sandbox ?? DEFAULT_
 
 function ignoreMissing(error: unknown): void {
   if ((error as { code?: string }).code !== 'conversation_not_found') throw error
-}
-
-function summary({ name, content, trigger, is_agentskills_format: isFolder }: Skill): SkillSummary {
-  const triggers = !trigger
-    ? []
-    : 'keywords' in trigger
-      ? trigger.keywords
-      : 'triggers' in trigger
-        ? trigger.triggers
-        : trigger.paths
-  return { name, type: isFolder ? 'agentskills' : triggers.length > 0 ? 'knowledge' : 'repo', content, triggers }
 }

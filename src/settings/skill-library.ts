@@ -114,7 +114,7 @@ function triggersOf({ trigger }: Skill): string[] {
   return trigger?.type === 'task' ? trigger.triggers : []
 }
 
-const infoOf = (skill: Skill): SkillInfo => ({
+export const infoOf = (skill: Skill): SkillInfo => ({
   name: skill.name,
   type: kindOf(skill),
   content: skill.content,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '../../src/api/errors.ts'
+import { isBranchName } from '../../src/api/git.ts'
 import { withoutCredentials } from '../../src/repository/credential.ts'
-import { isBranchName } from '../../src/repository/names.ts'
 import type { Command, Process } from '../../src/sandbox/sandbox.ts'
 import { Bench, NO_REPOSITORIES, TOKEN } from '../support/repositories.ts'
 import { until } from '../support/wait.ts'
@@ -209,6 +209,15 @@ describe('fetching a repository', { skip: NO_REPOSITORIES }, () => {
     assert.equal(await bench.sh(`cat /tmp/stolen 2>/dev/null; cat ${second.folder}/more`), 'more')
     // Otherwise there was nothing to be afraid of.
     assert.match(await bench.sh(`cd ${second.folder}; git checkout -q -b x; cat /tmp/stolen`), /HOME=/)
+  })
+
+  test('a host that sends us to another does not make us give that one the token', async () => {
+    const elsewhere = `elsewhere.test:${bench.host.port}`
+    bench.host.hosted.set('ann/app', { token: TOKEN, redirect: elsewhere })
+    const error = await failing(bench.prepare(bench.order('ann/app', { token: TOKEN })))
+    assert.equal(error.code, 'repository_not_found')
+    const there = bench.host.asked.filter(({ host }) => host === elsewhere)
+    assert.ok(there.length > 0 && there.every(({ token }) => token === undefined))
   })
 
   test('the token goes to its host and nowhere else, whatever the host says', async () => {

@@ -17,6 +17,8 @@ export interface Hosted {
   token?: string
   /** Instead of an answer: a status, silence, the half of one, or one that comes a byte at a time. */
   answer?: number | 'nothing' | 'half' | 'slowly'
+  /** The host that it sends everybody to. */
+  redirect?: string
 }
 
 /** A host of repositories, as git meets one: smart HTTP with Basic authentication. */
@@ -24,8 +26,8 @@ export class GitServer implements AsyncDisposable {
   readonly folder: string
   /** By name, `owner/name`. */
   readonly hosted = new Map<string, Hosted>()
-  /** What was asked, in order: the method, the path, and the token that came with it. */
-  readonly asked: { method: string; url: string; token: string | undefined }[] = []
+  /** What was asked, in order: the method, the host and the path, and the token that came with it. */
+  readonly asked: { method: string; host: string; url: string; token: string | undefined }[] = []
   readonly #server: Server
 
   private constructor(folder: string) {
@@ -87,11 +89,14 @@ export class GitServer implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, search } = new URL(request.url!, 'http://host')
     const token = tokenOf(request)
-    this.asked.push({ method: request.method!, url: request.url!, token })
+    const host = request.headers.host ?? ''
+    this.asked.push({ method: request.method!, host, url: request.url!, token })
     const [, name = '', rest = ''] = /^\/(.+?)\.git(\/.*)$/.exec(pathname) ?? []
     const hosted = this.hosted.get(name)
     if (typeof hosted?.answer === 'number') return void response.writeHead(hosted.answer).end('no')
     if (hosted?.answer === 'nothing') return
+    if (hosted?.redirect && !host.startsWith(hosted.redirect))
+      return void response.writeHead(301, { Location: `http://${hosted.redirect}${request.url}` }).end()
     const denied = !hosted || (hosted.token !== undefined && token !== hosted.token)
     if (denied && token === undefined)
       return void response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="git"' }).end()

@@ -37,7 +37,12 @@ export class Bench implements AsyncDisposable {
   }
 
   async start(id: string, env: Record<string, string> = {}): Promise<void> {
-    const hosts = [`git.test:${this.host.port}`, `absent.example:${this.host.port}`, '127.0.0.2']
+    const hosts = [
+      `git.test:${this.host.port}`,
+      `elsewhere.test:${this.host.port}`,
+      `absent.example:${this.host.port}`,
+      '127.0.0.2',
+    ]
     await this.inside.start(id, { egress: { mode: 'hosts', hosts }, env })
   }
 

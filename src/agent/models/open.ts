@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LLM } from '../../api/llm.ts'
 import { type Delta, type Model, ModelError, type ModelRequest, type OpenModel, type Reply } from '../model.ts'
 import { rereads, sees } from './abilities.ts'
@@ -30,8 +31,11 @@ class ProvidedModel implements Model {
   readonly cost: Model['cost']
   readonly #llm: LLM
   readonly #named: Named
-  readonly #speak: Speak
   readonly #fetch: Fetch
+  /** The library's side of it, made once: that costs as much as a question. */
+  readonly #speaker: ReturnType<Speak>
+  /** The connection of the question that is being asked. */
+  readonly #line = new AsyncLocalStorage<Line>()
 
   constructor(llm: LLM, named: Named, speak: Speak, facts: Facts, fetch: Fetch) {
     this.name = llm.model
@@ -40,8 +44,8 @@ class ProvidedModel implements Model {
     this.cost = facts.cost
     this.#llm = llm
     this.#named = named
-    this.#speak = speak
     this.#fetch = fetch
+    this.#speaker = speak((url, init) => this.#line.getStore()!.fetch(url, init))
   }
 
   async ask(request: ModelRequest, listen: (delta: Delta) => void, signal: AbortSignal): Promise<Reply> {
@@ -57,7 +61,7 @@ class ProvidedModel implements Model {
       signal,
     })
     try {
-      const answer = await line.whole(this.#converse(request, options, listen, line))
+      const answer = await line.whole(this.#line.run(line, () => this.#converse(request, options, listen, line)))
       if (!this.#llm.drop_params && answer.unsupported.length > 0)
         throw new ModelError('LLMBadRequestError', `${this.name} does not take ${answer.unsupported.join(', ')}`)
       const origin = this.#named.responses ? 'responses' : 'completion'
@@ -85,12 +89,11 @@ class ProvidedModel implements Model {
     })
     if (this.#llm.caching_prompt) markForCache(prompt, this.#named)
     const call = { ...options, prompt, abortSignal: line.signal }
-    const speaker = this.#speak(line.fetch)
     if (!this.#llm.stream) {
-      const { content, finishReason, usage, response, warnings } = await speaker.doGenerate(call)
+      const { content, finishReason, usage, response, warnings } = await this.#speaker.doGenerate(call)
       return { id: response?.id, content, finish: finishReason, usage, unsupported: unsupportedIn(warnings) }
     }
-    const { stream } = await speaker.doStream(call)
+    const { stream } = await this.#speaker.doStream(call)
     return hear(stream, delta => {
       line.spoken()
       if (delta.content || delta.reasoning) listen(delta)
