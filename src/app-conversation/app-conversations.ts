@@ -17,7 +17,7 @@ import { Turns } from '../lib/turns.ts'
 import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
 import type { Asker, Sandboxes } from '../sandbox/sandboxes.ts'
 import { infoOf, type SkillLibrary } from '../settings/skill-library.ts'
-import type { ConversationFilter, ConversationRecord, Store } from '../store/store.ts'
+import type { ConversationFilter, ConversationQuery, ConversationRecord, Store } from '../store/store.ts'
 import { APP, appConversation, type Lodging, readAppInfo } from './app-info.ts'
 import type { Starts } from './starts.ts'
 
@@ -30,6 +30,10 @@ export interface AppConversationsParts {
   library: Pick<SkillLibrary, 'load' | 'hooks'>
 }
 
+interface Page extends Pick<ConversationQuery, 'order' | 'descending' | 'limit'> {
+  id: string | null
+}
+
 /** Conversations as this generation shows them: with what was ordered, and with where their hands are. */
 export class AppConversations {
   readonly #parts: AppConversationsParts
@@ -40,14 +44,14 @@ export class AppConversations {
     this.#parts = parts
   }
 
-  /** Newest first. The cursor is the id of the first of the page; what is none is the beginning. */
-  async search(filter: ConversationFilter, page: { id: string | null; limit: number }, asker: Asker) {
+  /** The cursor is the id of the first of the page; what is none is the beginning. */
+  async search(filter: ConversationFilter, page: Page, asker: Asker) {
     const { store } = this.#parts
     const from = page.id ? canonicalUuid(page.id) : undefined
     const { items, next } = await store.searchConversations({
       ...filter,
-      order: 'created',
-      descending: true,
+      order: page.order,
+      descending: page.descending,
       limit: page.limit,
       ...(from && { from }),
     })

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { AgentSettings } from '../api/agent.ts'
 import { AppConversationStartRequest, type StartStatus, type StartStep } from '../api/app-conversations.ts'
 import { Fault, fault } from '../api/errors.ts'
@@ -55,6 +56,9 @@ const WITHHELD = {
   detail: 'Ordered without the key: stored secrets, git tokens and MCP servers are left out',
 } as const
 
+/** A disk that was full, or a queue that was, needs a moment. */
+const AGAIN_MS = 1_000
+
 const CANCELLED = new Error('The start was cancelled')
 const CLOSING = new Error('The server stops')
 
@@ -67,7 +71,7 @@ export class Starts {
   readonly #jobs = new Map<string, { abort: AbortController; done: Promise<void> }>()
   /** By conversation: whoever would begin or end the start of one waits for who is at it. */
   readonly #turns = new Turns()
-  #closed = false
+  readonly #closing = new AbortController()
 
   constructor(parts: StartsParts) {
     this.#parts = parts
@@ -118,14 +122,14 @@ export class Starts {
 
   /** What is under way is left where it is: the next server goes on with it. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
     const jobs = [...this.#jobs.values()]
     for (const { abort } of jobs) abort.abort(CLOSING)
     await Promise.all(jobs.map(({ done }) => done))
   }
 
   #launch(task: StartTask): void {
-    if (this.#closed) return
+    if (this.#closing.signal.aborted) return
     const abort = new AbortController()
     if (task.record.sandbox !== null) this.#parts.lodgings.expect(task.id, task.record.sandbox)
     const done = this.#carryOut(task, abort.signal).finally(() => {
@@ -150,12 +154,25 @@ export class Starts {
     } catch (error) {
       if (signal.reason === CLOSING) return
       const isTold = error instanceof Fault || error === CANCELLED
-      const detail = isTold ? (error as Error).message : 'Something unexpected went wrong'
       if (!isTold) log.error('start', { task: task.id, error: traceOf(error) })
-      await this.#fail(task, detail).catch(failure => log.error('start', { task: task.id, error: traceOf(failure) }))
-      return
+      return this.#end(task.id, isTold ? reasonOf(error as Error) : 'Something unexpected went wrong')
     }
     await pending.deliver(task.conversation)
+  }
+
+  /** Tried until it is on record: an end that is not would be waited for in vain. */
+  async #end(id: string, detail: string): Promise<void> {
+    const { tasks, log } = this.#parts
+    const { signal } = this.#closing
+    while (!signal.aborted)
+      try {
+        const task = await tasks.get(id)
+        if (!isOver(task.record)) await this.#fail(task, detail)
+        return
+      } catch (error) {
+        log.error('start', { task: id, error: traceOf(error) })
+        await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+      }
   }
 
   /** What was made for it goes first: should the server die in between, it is made, and fails, once more. */
@@ -259,5 +276,8 @@ function refuseWhatCannotBe({
   if (suggested_task && initial_message)
     throw fault('invalid_request', 'A suggested task is a first message: initial_message cannot be another')
 }
+
+const reasonOf = (error: Error): string =>
+  error instanceof Fault && error.code === 'sandbox_not_found' ? 'Its sandbox was deleted' : error.message
 
 const traceOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -15,7 +15,7 @@ import {
   StartTaskSortOrder,
 } from '../app-conversations.ts'
 import { orNull, Success, uuid } from '../common.ts'
-import { ConfirmationResponseRequest } from '../conversations.ts'
+import { ConfirmationResponseRequest, ConversationSortOrder } from '../conversations.ts'
 import { GitChange, GitDiff } from '../git.ts'
 import { SwitchProfileRequest } from '../profiles.ts'
 import { route } from '../route.ts'
@@ -33,6 +33,8 @@ const filters = {
   sandbox_id__eq: orNull(z.string()),
   include_sub_conversations: z.boolean().default(false),
 }
+
+const listing = { page_id: pageId, limit, sort_order: ConversationSortOrder.default('CREATED_AT_DESC'), ...filters }
 
 const start = {
   tag,
@@ -72,9 +74,9 @@ export const appConversationRoutes = {
     method: 'GET',
     path: '/api/v1/app-conversations/search',
     tag,
-    summary: 'List conversations, newest first',
+    summary: 'List conversations, newest first unless said otherwise',
     access: 'caller',
-    query: z.object({ page_id: pageId, limit, ...filters }),
+    query: z.object(listing),
     responses: { 200: AppConversationPage },
   }),
   countAppConversations: route({
@@ -146,7 +148,7 @@ export const appConversationRoutes = {
     tag,
     summary: 'Get several conversations, null for those that do not exist; without ids, list them as the search does',
     access: 'caller',
-    query: z.object({ ids: z.array(z.string()).optional(), page_id: pageId, limit, ...filters }),
+    query: z.object({ ids: z.array(z.string()).optional(), ...listing }),
     responses: { 200: z.union([z.array(AppConversation.nullable()), AppConversationPage]) },
     errors: ['bad_request'],
   }),

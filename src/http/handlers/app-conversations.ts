@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { AppConversationStartRequest } from '../../api/app-conversations.ts'
+import type { ConversationSortOrder } from '../../api/conversations.ts'
 import { fault } from '../../api/errors.ts'
 import type { appConversationRoutes } from '../../api/routes/app-conversations.ts'
 import type { AppConversations } from '../../app-conversation/app-conversations.ts'
@@ -23,6 +24,7 @@ import { Streamed } from '../reply.ts'
 import type { Call, Handlers } from '../server.ts'
 import { growingArray, taskStream } from '../start-stream.ts'
 import { forward } from '../stream.ts'
+import { orderOf } from './conversations.ts'
 
 export interface AppConversationHandlersParts {
   appConversations: AppConversations
@@ -58,8 +60,12 @@ export const appConversationHandlers = (
     await work
     return { success: true }
   }
-  const listed = (query: Filters & { page_id: string | null; limit: number }, call: Call) =>
-    appConversations.search(filterOf(query), { id: query.page_id, limit: query.limit }, askerOf(call))
+  const listed = (query: Listing, call: Call) =>
+    appConversations.search(
+      filterOf(query),
+      { id: query.page_id, limit: query.limit, ...orderOf(query) },
+      askerOf(call),
+    )
   return {
     startAppConversation: async ({ body, headers }, call) =>
       view(call)(await starts.begin(body ?? ANYTHING, ordering(headers, call))),
@@ -122,6 +128,12 @@ export const appConversationHandlers = (
     },
     addPendingMessage: ({ params, body }) => pending.add(addressee(params.conversation_id), body),
   }
+}
+
+interface Listing extends Filters {
+  page_id: string | null
+  limit: number
+  sort_order: ConversationSortOrder
 }
 
 interface Filters {

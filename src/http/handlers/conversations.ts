@@ -1,3 +1,4 @@
+import type { ConversationSortOrder } from '../../api/conversations.ts'
 import { fault } from '../../api/errors.ts'
 import type { conversationRoutes } from '../../api/routes/conversations.ts'
 import type { Control } from '../../conversation/control.ts'
@@ -5,6 +6,11 @@ import type { Conversations } from '../../conversation/conversations.ts'
 import type { Auth } from '../auth.ts'
 import { Reply } from '../reply.ts'
 import type { Handlers } from '../server.ts'
+
+export const orderOf = ({ sort_order }: { sort_order: ConversationSortOrder }) => ({
+  order: sort_order.startsWith('CREATED_AT') ? ('created' as const) : ('updated' as const),
+  descending: sort_order.endsWith('_DESC'),
+})
 
 export const conversationHandlers = (
   conversations: Conversations,
@@ -22,8 +28,7 @@ export const conversationHandlers = (
     const { page_id, limit, status, sort_order, include_skills } = query
     return conversations.search(
       {
-        order: sort_order.startsWith('CREATED_AT') ? 'created' : 'updated',
-        descending: sort_order.endsWith('_DESC'),
+        ...orderOf({ sort_order }),
         limit,
         pageId: page_id,
         ...(status && { status }),
