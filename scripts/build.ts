@@ -2,6 +2,7 @@ import { chmod, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { type BuildOptions, build } from 'rolldown'
+import { shapes } from '../src/api/shapes.ts'
 
 type Files = [path: string, content: string | Uint8Array][]
 
@@ -24,6 +25,20 @@ const server: BuildOptions = {
   ],
 }
 const page: BuildOptions = { platform: 'browser' }
+
+/** A caller needs the shapes of routes, not the schemas they are made from. */
+const client: BuildOptions = {
+  platform: 'browser',
+  plugins: [
+    {
+      name: 'shapes',
+      load: {
+        filter: { id: /\/src\/api\/shapes\.ts$/ },
+        handler: () => `export const shapes = ${JSON.stringify(shapes)}`,
+      },
+    },
+  ],
+}
 
 async function bundle(to: string, entry: string, target: BuildOptions, banner?: string): Promise<Files> {
   const name = basename(to, '.js')
@@ -57,7 +72,7 @@ async function put([path, content]: Files[number]): Promise<void> {
 /** Whatever an earlier build left; the compile cache of the server that runs from here stays. */
 async function removeOthers(files: Files): Promise<void> {
   const wanted = new Set(files.map(([path]) => path))
-  const found = await Array.fromAsync(glob('**/*.*', { cwd: dist, exclude: ['.cache/**'] }))
+  const found = await Array.fromAsync(glob('**/*.*', { cwd: dist, exclude: ['.cache/**', 'client/types/**'] }))
   await Promise.all(found.filter(path => !wanted.has(path)).map(path => rm(join(dist, path), { force: true })))
 }
 
@@ -65,6 +80,7 @@ const parts = await Promise.allSettled([
   bundle('gantry.js', 'src/launch.ts', server, '#!/usr/bin/env node'),
   bundle('writer.js', 'src/store/writer.ts', server),
   bundle('doorman.js', 'src/sandbox/local/doorman.ts', server),
+  bundle('client/index.js', 'client/index.ts', client),
   bundle('web/main.js', 'web/main.ts', page),
   bundle('web/docs.js', 'web/docs.ts', page),
   copies('web/*.{html,css,svg}'),

@@ -14,7 +14,6 @@ import { Feed } from './conversation/feed.ts'
 import { recover } from './conversation/recover.ts'
 import { Trajectories } from './conversation/trajectory.ts'
 import { openDesk } from './desk.ts'
-import { GitProviders } from './git-providers/providers.ts'
 import { openHands } from './hands.ts'
 import { Auth, isLoopback, type Mode } from './http/auth.ts'
 import { BashSockets } from './http/bash-sockets.ts'
@@ -50,11 +49,11 @@ import { REST_MS } from './sandbox/limits.ts'
 import { DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
 import { Sandboxes } from './sandbox/sandboxes.ts'
 import { egressOf, limitsOf, type SandboxSpec } from './sandbox/specs.ts'
+import { VsCode } from './sandbox/vscode.ts'
 import { AppProfiles } from './settings/app-profiles.ts'
 import { Approvals } from './settings/approvals.ts'
 import { SettingsService } from './settings/settings.ts'
 import { SkillLibrary } from './settings/skill-library.ts'
-import { readUserSkills } from './settings/user-skills.ts'
 import { Users } from './settings/users.ts'
 import { Ownership } from './store/ownership.ts'
 import { SqliteStore } from './store/sqlite.ts'
@@ -125,7 +124,6 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   const settings = new SettingsService(store, vault)
   const approvals = new Approvals(store)
   const approved = () => approvals.all()
-  const userSkills = () => readUserSkills(join(config.data, 'skills'))
   const brain = openBrain({
     store,
     vault,
@@ -134,13 +132,14 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     reach: id => sandboxes.reach(id),
     isRunning: id => sandboxes.isRunning(id),
     workingDirOf: id => sandboxes.workingDirOf(id),
-    userSkills,
+    data: config.data,
+    marketplaces: config.registered_marketplaces,
     approved,
     left: sandbox => desk.lodgings.leave(sandbox),
     caution: async () => ((await hands.proved).isolated ? {} : UNISOLATED),
     checkFolder,
   })
-  const { feed, runner, conversations, events } = brain
+  const { feed, runner, conversations, events, gitProviders } = brain
   const streams = new Streams({
     feed,
     eventsAfter: ({ no }, seq) => events.after(no, seq, READER_PAGE, READER_LOW_BYTES),
@@ -173,22 +172,24 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
   const bashFeed = new Feed<BashRecord>()
   const bashLog = new BashLog(store, bashFeed)
   const bash = new Bash({ bashLog, reach, log })
+  const vscode = new VsCode({ reach, derive: purpose => vault.derive(purpose) })
   const bashStreams = new Streams({
     feed: bashFeed,
     eventsAfter: ({ id }, seq) => bashLog.after(id, seq, READER_PAGE, READER_LOW_BYTES),
     readers: BASH_READERS,
   })
 
-  const gitProviders = new GitProviders({ tokens: () => settings.providerTokens(), fetch: brain.fetch })
-  const library = new SkillLibrary({ reach, userSkills, approved, log })
+  const skills = new SkillLibrary({ reach, userSkills: brain.library.userSkills, approved, log })
   const desk = openDesk({
     store,
     vault,
     settings,
     journal: brain.journal,
+    agentProfiles: brain.agentProfiles,
     conversations,
     sandboxes,
-    library,
+    library: skills,
+    plugins: brain.library.plugins,
     approvals,
     remoteOf: (repository, provider) => gitProviders.remoteOf(repository, provider),
     isolated: async () => (await hands.proved).isolated,
@@ -232,16 +233,16 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     sandboxes,
     workspaces,
     approvals,
-    gitProviders,
     webhooks,
     streams,
     metrics,
     bash,
     git: new Git(reach),
+    vscode,
     trajectories: new Trajectories(conversations, events),
     appProfiles,
     users: new Users({ settings, profiles: brain.profiles, appProfiles, vault }),
-    skills: library,
+    skills,
     web: new WebFiles(WEB),
     reach,
     info,
@@ -330,6 +331,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
       const impatience = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
       await closed
       clearTimeout(impatience)
+      vscode.close()
       await bash.close()
       await desk.starts.close()
       await brain.close()

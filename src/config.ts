@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as z from 'zod'
 import { unwrap } from './api/secret.ts'
+import { MarketplaceRegistration } from './api/skills.ts'
 import { DEFAULT_SPECS, SandboxSpec } from './sandbox/specs.ts'
 import { WebhookSpecs } from './webhooks/spec.ts'
 
@@ -126,6 +127,12 @@ const settings = {
     'OH_WEBHOOKS[]',
     undefined,
     'Whom to tell what happens: events to base_url/events/ID, conversations to base_url/conversations. A JSON list; in the environment also field by field, as in OH_WEBHOOKS_0_BASE_URL. Fields: base_url, headers, secret (signs what is sent; without it the first of the configured session keys is sent instead), event_buffer_size, flush_delay, num_retries, retry_delay, max_batch_bytes. Nothing is dropped: what is not taken waits. A new one is told what happens from then on.',
+  ),
+  registered_marketplaces: setting(
+    z.array(MarketplaceRegistration).default([]),
+    'OH_REGISTERED_MARKETPLACES[]',
+    undefined,
+    'Lists of skills and plugins to choose from. A JSON list; in the environment also field by field, as in OH_REGISTERED_MARKETPLACES_0_NAME. Fields: name, source (github:owner/name, an address of a repository, or a folder of the default sandbox), ref, repo_path. Without one there is none.',
   ),
   max_sandboxes: setting(
     z.int().min(1).default(100),

@@ -7,8 +7,10 @@ import { Starts } from './app-conversation/starts.ts'
 import type { Conversations } from './conversation/conversations.ts'
 import type { Journal } from './conversation/journal.ts'
 import type { Log } from './lib/log.ts'
+import type { Plugins } from './library/plugins.ts'
 import type { Vault } from './policy/secrets.ts'
 import type { Sandboxes } from './sandbox/sandboxes.ts'
+import type { AgentProfiles } from './settings/agent-profiles.ts'
 import type { SettingsService } from './settings/settings.ts'
 import type { SkillLibrary } from './settings/skill-library.ts'
 import type { Store } from './store/store.ts'
@@ -17,10 +19,12 @@ export interface DeskParts extends PreparationParts {
   store: Store
   vault: Vault
   settings: SettingsService
+  agentProfiles: AgentProfiles
   journal: Journal
   conversations: Conversations
   sandboxes: Sandboxes
   library: SkillLibrary
+  plugins: Plugins
   log: Log
 }
 

@@ -201,12 +201,30 @@ export const failure = (
   classification: ErrorClassification,
 ): Draft => ({ kind: 'AgentErrorEvent', source: 'agent', tool_name, tool_call_id, error, classification })
 
-/** What an action gets that was under way when the server died. */
-export const cutShort = ({ tool, call, stand }: OpenAction): Draft =>
+/** Actions that were under way when the server died get a result that says so, unless they were given one meanwhile. */
+export async function giveUp(book: Book, { tools }: Execute, cut: readonly OpenAction[]): Promise<Standing> {
+  const traces = new Map<string, string>()
+  for (const { id, tool } of cut) {
+    const event = book.shown.find(event => event.id === id)
+    const action = event?.kind === 'ActionEvent' ? event.action : undefined
+    const trace =
+      action &&
+      (await tools
+        .get(tool)
+        ?.trace?.(action)
+        .catch(() => undefined))
+    if (trace) traces.set(id, trace)
+  }
+  return book.keep(({ running, open }) => ({
+    drafts: running ? open.map(one => cutShort(one, traces.get(one.id))) : [],
+  }))
+}
+
+const cutShort = ({ tool, call, stand }: OpenAction, trace?: string): Draft =>
   failure(
     { tool_name: tool, tool_call_id: call },
     stand === 'begun'
-      ? 'The server stopped while this call ran. It may have had effects, or still run: look before you repeat it.'
+      ? `The server stopped while this call ran. ${trace ?? 'It may have had effects, or still run: look before you repeat it.'}`
       : 'The server stopped before this call began: it was not run.',
     AGENT,
   )

@@ -1,10 +1,10 @@
 import { type Draft, stateUpdate, statusUpdate } from '../api/draft.ts'
 import type { ActionEvent, ErrorClassification } from '../api/events.ts'
 import { newId } from '../lib/id.ts'
-import type { Book, Entry, Standing } from './book.ts'
+import type { Book, Entry, OpenAction, Standing } from './book.ts'
 import { type Understood, understand } from './calls.ts'
 import { messagesOf, shortened } from './context.ts'
-import { AGENT, carryOut, cutShort, type Execute, failure, groupsOf, turns } from './execute.ts'
+import { AGENT, carryOut, type Execute, failure, giveUp, groupsOf, turns } from './execute.ts'
 import { failureKind, ModelError, type ModelRequest, type Reply, type ToolSpec } from './model.ts'
 import { Rested } from './retry.ts'
 import { isSilent, NUDGE, stuckness } from './stuck.ts'
@@ -92,13 +92,17 @@ const SILENT = `The model answered with nothing ${SILENCES} times in a row: try 
 /** Takes up the actions that were left open: answered by a person, held by a pause, or cut short with the server. */
 async function settle({ book, execute }: LoopParts, signal: AbortSignal): Promise<Standing> {
   let batch: ActionEvent[] = []
+  let cut: readonly OpenAction[] = []
   const now = await book.keep(standing => {
     batch = []
+    cut = []
     const { running, open } = standing
     if (!running || open.length === 0) return {}
     const known = open.map(({ id }) => book.shown.find(event => event.id === id))
-    const cut = open.some(({ stand }) => stand === 'begun') || known.includes(undefined)
-    if (cut) return { drafts: open.map(cutShort) }
+    if (open.some(({ stand }) => stand === 'begun') || known.includes(undefined)) {
+      cut = open
+      return {}
+    }
     const actions = known as ActionEvent[]
     const wanted = actions.filter((_, i) => open[i]!.stand !== 'rejected')
     if (!standing.allows(wanted)) return { drafts: [statusUpdate('waiting_for_confirmation')] }
@@ -106,6 +110,7 @@ async function settle({ book, execute }: LoopParts, signal: AbortSignal): Promis
     const [first = []] = groupsOf(batch, execute.tools)
     return { stands: Object.fromEntries(first.filter(one => wanted.includes(one)).map(({ id }) => [id, 'begun'])) }
   })
+  if (cut.length > 0) return giveUp(book, execute, cut)
   return batch.length > 0 ? carryOut(book, execute, { batch, now, heard: heardBefore(book, batch) }, signal) : now
 }
 

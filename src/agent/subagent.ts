@@ -34,8 +34,11 @@ const Input = spoken(() =>
   }),
 )
 
+/** Finds the newest task that was handed over with this prompt. */
+export type FindTask = (prompt: string) => Promise<string | undefined>
+
 /** The tool for sub-agents. */
-export const makeTask = (kinds: readonly Kind[], delegate: Delegate): Tool => ({
+export const makeTask = (kinds: readonly Kind[], delegate: Delegate, find: FindTask): Tool => ({
   ...builtIn({
     name: 'task',
     kind: 'TaskTool',
@@ -56,4 +59,9 @@ export const makeTask = (kinds: readonly Kind[], delegate: Delegate): Tool => ({
     },
   }),
   sideBySide: true,
+  trace: async action => {
+    const { prompt, resume } = action as { prompt: string; resume?: string | null }
+    const id = resume ?? (await find(prompt))
+    return id && `Its helper rests. To let it go on, call task with resume: ${id}`
+  },
 })

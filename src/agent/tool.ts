@@ -23,6 +23,8 @@ export interface Tool {
   understand(args: Record<string, unknown>): Action
   /** Rejects with the reason of the signal as soon as that is aborted; what it started is ended then. */
   run(action: Action, hands: Hands): Promise<Observation>
+  /** What the model should know of a call that the end of a server cut short, if there is more than that it was. */
+  trace?(action: Action): Promise<string | undefined>
   /** Told once, before the first call, what its predecessors in this conversation observed. */
   recall?(observations: readonly Observation[]): void
   /**

@@ -1,5 +1,6 @@
-import { isRaw, type Output, type Request, type RouteSpec } from './route.ts'
-import { type Routes, routes } from './routes/index.ts'
+import type { Output, Request, RouteSpec } from './route.ts'
+import type { Routes } from './routes/index.ts'
+import { type Shape, shapes } from './shapes.ts'
 
 /** An answer that is not a success. */
 export class ClientError extends Error {
@@ -13,7 +14,8 @@ export class ClientError extends Error {
   }
 }
 
-type Arguments<R extends RouteSpec> = object extends Request<R> ? [request?: Request<R>] : [request: Request<R>]
+type Asked<R extends RouteSpec> = Request<R> & { signal?: AbortSignal }
+type Arguments<R extends RouteSpec> = object extends Request<R> ? [request?: Asked<R>] : [request: Asked<R>]
 
 /** One function a route, named and typed by the table. */
 export type Client = { [K in keyof Routes]: (...request: Arguments<Routes[K]>) => Promise<Output<Routes[K]>> }
@@ -26,10 +28,16 @@ export interface ClientOptions {
 }
 
 type Values = Record<string, unknown>
-type AnyRequest = { params?: Values; query?: Values; headers?: Record<string, string>; body?: unknown }
+interface AnyRequest {
+  params?: Values
+  query?: Values
+  headers?: Record<string, string>
+  body?: unknown
+  signal?: AbortSignal
+}
 
 export function createClient({ baseUrl, key, fetch: send = fetch }: ClientOptions): Client {
-  const call = async (name: string, spec: RouteSpec, request: AnyRequest = {}) => {
+  const call = async (name: string, spec: Shape, request: AnyRequest = {}) => {
     const isForm = request.body instanceof FormData
     const response = await send(address(baseUrl, spec, request), {
       method: spec.method,
@@ -39,22 +47,23 @@ export function createClient({ baseUrl, key, fetch: send = fetch }: ClientOption
         ...request.headers,
       },
       ...(request.body !== undefined && { body: isForm ? (request.body as FormData) : JSON.stringify(request.body) }),
+      ...(request.signal && { signal: request.signal }),
     })
-    if (response.ok && isRaw(spec.responses[response.status])) return response
+    if (response.ok && spec.raw?.includes(response.status)) return response
     const text = await response.text()
     const isJson = response.headers.get('Content-Type')?.startsWith('application/json')
     const body = isJson ? JSON.parse(text) : text || undefined
     if (!response.ok) throw new ClientError(name, response.status, body)
     return body
   }
-  const functions = Object.entries<RouteSpec>(routes).map(([name, spec]) => [
+  const functions = Object.entries(shapes).map(([name, spec]) => [
     name,
     (request?: AnyRequest) => call(name, spec, request),
   ])
   return Object.fromEntries(functions) as Client
 }
 
-function address(baseUrl: string, spec: RouteSpec, { params = {}, query = {} }: AnyRequest): string {
+function address(baseUrl: string, spec: Shape, { params = {}, query = {} }: AnyRequest): string {
   const path = spec.path.replace(/\{(\w+)\}/g, (all, name) => {
     const text = encodeURIComponent(String(params[name]))
     return spec.rest && spec.path.endsWith(all) ? text.replaceAll('%2F', '/') : text

@@ -29,7 +29,35 @@ const catalogue = {
     status: 409,
     message: (name: string) => `'${name}' is built in: store it under the other name instead`,
   },
+  llm_profile_used: {
+    status: 409,
+    message: (name: string, users: string) => `Profile '${name}' is named by the agent profiles ${users}`,
+  },
+  agent_profile_exists: { status: 409, message: (name: string) => `Agent profile '${name}' already exists` },
+  agent_profile_limit: {
+    status: 409,
+    message: (limit: number) => `There are ${limit} agent profiles already: delete one first`,
+  },
+  agent_profile_built_in: {
+    status: 409,
+    message: (name: string) => `The agent profile '${name}' is built in: store it under the other name instead`,
+  },
+  provider_connection_not_found: { status: 404, message: (id: string) => `Provider connection not found: ${id}` },
+  provider_connection_limit: {
+    status: 409,
+    message: (limit: number) => `There are ${limit} provider connections already: delete one first`,
+  },
+  provider_connection_used: {
+    status: 409,
+    message: (users: string) => `The provider connection is used by ${users}`,
+  },
+  mcp_servers_dangling: {
+    status: 422,
+    message: (keys: readonly string[]) => `The agent profile names MCP servers nobody configured: ${keys.join(', ')}`,
+  },
   mcp_server_not_found: { status: 404, message: (key: string) => `MCP server not found: ${key}` },
+  mcp_login_not_found: { status: 404, message: () => 'There is no such login, or it took too long' },
+  mcp_login_over: { status: 409, message: () => 'This login waits for nothing any more' },
   mcp_server_exists: { status: 409, message: (key: string) => `MCP server already exists: ${key}` },
   sandbox_not_found: { status: 404, message: () => 'Not Found' },
   sandbox_spec_not_found: { status: 404, message: (id: string) => `Sandbox spec not found: ${id}` },
@@ -82,6 +110,14 @@ const catalogue = {
     status: 409,
     message: (limit: number) => `There are ${limit} approvals already: withdraw one first`,
   },
+  package_not_fetched: { status: 400, message: (why: string) => why },
+  package_invalid: { status: 422, message: (why: string) => why },
+  package_not_found: { status: 404, message: (kind: string, name: string) => `${kind} '${name}' is not installed` },
+  package_exists: {
+    status: 409,
+    message: (kind: string, name: string) => `${kind} '${name}' is already installed. Use force=true to overwrite.`,
+  },
+  package_limit: { status: 409, message: (limit: number) => `${limit} are installed already: uninstall one first` },
   git_token_required: { status: 401, message: () => 'Git provider token required (such as GitHub).' },
   git_user_unknown: { status: 401, message: () => 'Not authenticated' },
   provider_unauthorized: {
@@ -107,6 +143,38 @@ const catalogue = {
   conversation_exists: { status: 409, message: (id: string) => `There is a conversation ${id} already` },
   event_unknown: { status: 404, message: (id: string) => `Unknown event_id: ${id}` },
   model_failed: { status: 502, message: (why: string) => why, retryable: true },
+  not_acp: {
+    status: 400,
+    message: () => 'This is not a conversation with an ACP agent: switch_llm changes the model it thinks with',
+  },
+  chat_model_not_found: { status: 404, message: (model: string) => `The model '${model}' does not exist` },
+  agent_waits: {
+    status: 409,
+    message: (status: string) => `The agent has not answered: the conversation is ${status}`,
+  },
+  agent_failed: { status: 500, message: (why: string) => why },
+  completion_limit: {
+    status: 429,
+    message: (limit: number) => `${limit} chat completions are under way already`,
+    retryable: true,
+  },
+  completion_timeout: {
+    status: 504,
+    message: (seconds: number) =>
+      `The agent did not finish within ${seconds} s and was stopped; it can be told to go on`,
+  },
+  subscription_unavailable: {
+    status: 503,
+    message: () => 'Logins with a subscription are not set up here: use an API key',
+  },
+  subscription_failed: {
+    status: 502,
+    message: (why: string) => `Who gives logins for subscriptions ${why}`,
+    retryable: true,
+  },
+  subscription_login_not_found: { status: 404, message: () => 'There is no such login, or it took too long' },
+  vscode_unavailable: { status: 503, message: (why: string) => why },
+  desktop_unavailable: { status: 503, message: () => 'Sandboxes have no desktop here' },
   conversation_running: { status: 409, message: () => 'The conversation is already running' },
   start_task_not_found: { status: 404, message: (id: string) => `Start task not found: ${id}` },
   start_key_taken: { status: 409, message: () => 'The same id or Idempotency-Key was used for another order' },
@@ -146,6 +214,8 @@ export class Fault extends Error {
   readonly retryable: boolean
   /** After how many seconds to try again, where somebody said so. */
   retryAfter?: number
+  /** What a caller's program is told beside the message. */
+  more?: Record<string, unknown>
 
   constructor(code: ErrorCode, message: string) {
     super(message)

@@ -1,5 +1,5 @@
 import type { AppConversation, AppConversationStartRequest } from '../api/app-conversations.ts'
-import type { ConversationInfo } from '../api/conversations.ts'
+import type { ConversationInfo, LaunchedAgentProfile } from '../api/conversations.ts'
 import type { SandboxStatus } from '../api/sandboxes.ts'
 import { hexUuid } from '../lib/id.ts'
 
@@ -41,7 +41,8 @@ export const inherit = (
   selected_repository: request.selected_repository ?? parent.app.selected_repository,
   selected_branch: request.selected_branch ?? parent.app.selected_branch,
   git_provider: request.git_provider ?? parent.app.git_provider,
-  llm_model: request.llm_model ?? parent.model,
+  // The model of an agent profile is its own.
+  llm_model: request.llm_model ?? (request.agent_profile_id === null ? parent.model : null),
 })
 
 export const readAppInfo = (json: string | undefined): AppInfo =>
@@ -56,11 +57,14 @@ export interface Lodging {
   key: string | null
 }
 
-const LAUNCHED = ['agentprofileid', 'agentprofilerevision'] as const
+/** How clients know, from its tags, the agent profile that a conversation was ordered with. */
+export const launchTags = ({ agent_profile_id, revision }: LaunchedAgentProfile) => ({
+  agentprofileid: agent_profile_id,
+  agentprofilerevision: String(revision),
+})
 
 export function appConversation(info: ConversationInfo, app: AppInfo, sandbox: Lodging): AppConversation {
   const { tags, agent } = info
-  const [profile, revision] = LAUNCHED.map(tag => tags[tag])
   const isAcp = agent.kind === 'ACPAgent'
   return {
     id: hexUuid(info.id),
@@ -81,6 +85,6 @@ export function appConversation(info: ConversationInfo, app: AppInfo, sandbox: L
     conversation_url: sandbox.url && `${sandbox.url}/api/conversations/${hexUuid(info.id)}`,
     session_api_key: sandbox.key,
     acp_server: isAcp ? (tags.acpserver ?? null) : null,
-    launched_agent_profile: profile ? { agent_profile_id: profile, revision: Number(revision) || 0 } : null,
+    launched_agent_profile: info.launched_agent_profile,
   }
 }

@@ -32,6 +32,7 @@ export function conversationOrder(parts: OrderParts): StartConversationRequest {
     max_iterations: conversation.max_iterations,
     max_budget_per_task: flat.max_budget_per_task ?? null,
     initial_message: firstMessage(request),
+    plugins: request.plugins,
     secrets: secretsFor(parts),
     tags: request.tags,
     autotitle: request.title === null,
@@ -110,11 +111,19 @@ function secretsFor({ request, stored }: OrderParts): Record<string, SecretSourc
 }
 
 function firstMessage(request: AppConversationStartRequest) {
-  if (request.initial_message) return { ...request.initial_message, role: 'user' as const, run: true }
-  if (!request.suggested_task) return null
-  const content: TextContent[] = [{ type: 'text', text: taskText(request.suggested_task), cache_prompt: false }]
-  return { role: 'user' as const, content, run: true }
+  const { initial_message: said, suggested_task: task } = request
+  if (!said && !task) return null
+  const content = [...(said?.content ?? []), ...(task ? [text(taskText(task))] : []), ...parametersIn(request)]
+  return { ...said, role: 'user' as const, content, run: true }
 }
+
+/** What a person chose for a plugin, for whom it is meant: the model. */
+const parametersIn = ({ plugins }: AppConversationStartRequest): TextContent[] =>
+  (plugins ?? []).flatMap(({ source, parameters }) =>
+    parameters ? [text(`Parameters for the plugin ${source}:\n${JSON.stringify(parameters, null, 2)}`)] : [],
+  )
+
+const text = (words: string): TextContent => ({ type: 'text', text: words, cache_prompt: false })
 
 const TASKS: Record<SuggestedTask['task_type'], (where: string) => string> = {
   MERGE_CONFLICTS: where =>

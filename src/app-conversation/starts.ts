@@ -8,12 +8,14 @@ import { abortable } from '../lib/abort.ts'
 import { newId } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { Turns } from '../lib/turns.ts'
+import type { Plugins } from '../library/plugins.ts'
 import { openAll, type Vault } from '../policy/secrets.ts'
 import { DEFAULT_SANDBOX, type Sandbox } from '../sandbox/sandbox.ts'
 import type { Sandboxes } from '../sandbox/sandboxes.ts'
+import type { AgentProfiles } from '../settings/agent-profiles.ts'
 import type { SettingsService } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
-import { APP, appInfo, inherit, readAppInfo } from './app-info.ts'
+import { APP, appInfo, inherit, launchTags, readAppInfo } from './app-info.ts'
 import { conversationOrder } from './conversation-order.ts'
 import type { Lodgings } from './lodgings.ts'
 import type { PendingMessages } from './pending.ts'
@@ -30,6 +32,8 @@ export interface StartsParts {
   pending: PendingMessages
   preparation: Preparation
   settings: SettingsService
+  plugins: Pick<Plugins, 'check'>
+  agentProfiles: AgentProfiles
   vault: Vault
   log: Log
 }
@@ -72,6 +76,7 @@ export class Starts {
   /** By conversation: whoever would begin or end the start of one waits for who is at it. */
   readonly #turns = new Turns()
   readonly #closing = new AbortController()
+  #tidying: Promise<unknown> = Promise.resolve()
 
   constructor(parts: StartsParts) {
     this.#parts = parts
@@ -79,13 +84,15 @@ export class Starts {
 
   /** The task, on record. The same order under the same key is the same task. */
   async begin(sent: AppConversationStartRequest, ordering: Ordering): Promise<StartTask> {
-    const { tasks, lodgings } = this.#parts
+    const { tasks, lodgings, agentProfiles, plugins } = this.#parts
     refuseWhatCannotBe(sent)
+    if (sent.plugins) await plugins.check(sent.plugins)
     const conversation = sent.conversation_id ?? newId()
     return this.#turns.take(conversation, async () => {
       const known = await tasks.known(sent, ordering.key)
       if (known) return known
       await this.#checkFree(conversation)
+      await agentProfiles.forOrder(sent.agent_profile_id, ordering.trusted)
       const request = await this.#inherit(sent)
       await lodgings.checkRoom(request)
       const { task, isNew } = await tasks.take({ sent, request, conversation }, ordering)
@@ -112,12 +119,13 @@ export class Starts {
     return true
   }
 
-  /** Takes up what an earlier server left. */
+  /** Takes up what an earlier server left. Resolves before that is done. */
   async recover(): Promise<void> {
-    const { tasks, lodgings, pending } = this.#parts
+    const { tasks, lodgings, pending, log } = this.#parts
     for (const task of await tasks.open()) this.#launch(task)
-    await lodgings.tidy()
-    await pending.recover()
+    this.#tidying = Promise.all([lodgings.tidy(), pending.recover()]).catch(error =>
+      log.error('start', { error: traceOf(error) }),
+    )
   }
 
   /** What is under way is left where it is: the next server goes on with it. */
@@ -125,7 +133,7 @@ export class Starts {
     this.#closing.abort()
     const jobs = [...this.#jobs.values()]
     for (const { abort } of jobs) abort.abort(CLOSING)
-    await Promise.all(jobs.map(({ done }) => done))
+    await Promise.all([...jobs.map(({ done }) => done), this.#tidying])
   }
 
   #launch(task: StartTask): void {
@@ -212,11 +220,12 @@ export class Starts {
 
   /** Finds the conversation, if it was begun before a crash. */
   async #converse({ conversation: id, record }: StartTask): Promise<void> {
-    const { conversations, settings, vault } = this.#parts
+    const { conversations, settings, agentProfiles, vault } = this.#parts
     const full = await settings.full()
-    const agent = openAll(vault, AgentSettings, full.agent_settings)
     const flat = openAll(vault, Settings, full.flat)
     const request = openAll(vault, AppConversationStartRequest, record.request)
+    const launch = await agentProfiles.forOrder(request.agent_profile_id, record.trusted)
+    const agent = launch?.settings ?? openAll(vault, AgentSettings, full.agent_settings)
     const order = conversationOrder({
       id,
       request,
@@ -229,8 +238,14 @@ export class Starts {
       stored: record.trusted ? (await settings.secrets.list()).secrets.map(({ name }) => name) : [],
       notes: record.notes,
     })
-    const beside = { title: request.title, parts: { [APP]: JSON.stringify(appInfo(request)) } }
-    await conversations.start(order, () => record.trusted, false, record.sandbox ?? DEFAULT_SANDBOX, beside)
+    const tags = { ...order.tags, ...(launch && launchTags(launch.launched)) }
+    const beside = {
+      title: request.title,
+      parts: { [APP]: JSON.stringify(appInfo(request)) },
+      ...(launch && { launched: launch.launched }),
+    }
+    const place = record.sandbox ?? DEFAULT_SANDBOX
+    await conversations.start({ ...order, tags }, () => record.trusted, false, place, beside)
     await this.#checkParent(id, request.parent_conversation_id)
   }
 
@@ -265,14 +280,7 @@ export class Starts {
   }
 }
 
-function refuseWhatCannotBe({
-  plugins,
-  agent_profile_id,
-  suggested_task,
-  initial_message,
-}: AppConversationStartRequest) {
-  if (plugins?.length) throw fault('invalid_request', 'This cannot be done here: plugins cannot be loaded')
-  if (agent_profile_id) throw fault('agent_profile_not_found', agent_profile_id)
+function refuseWhatCannotBe({ suggested_task, initial_message }: AppConversationStartRequest) {
   if (suggested_task && initial_message)
     throw fault('invalid_request', 'A suggested task is a first message: initial_message cannot be another')
 }

@@ -1,3 +1,4 @@
+import type { Kit } from '../agent/kit.ts'
 import { AnyAgent } from '../api/agent.ts'
 import { stateUpdate } from '../api/draft.ts'
 import { fault } from '../api/errors.ts'
@@ -12,8 +13,9 @@ import { unsupportedAnalyzers } from '../policy/risk.ts'
 import { masked, type Vault } from '../policy/secrets.ts'
 import type { Store } from '../store/store.ts'
 import * as commands from './conversation.ts'
+import { reequipped } from './equip.ts'
 import type { Change, Journal } from './journal.ts'
-import { type KeyCheck, type Order, ownLookup } from './order.ts'
+import { type KeyCheck, type Order, ownLookup, type Skills } from './order.ts'
 import type { Runner } from './runner.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -94,6 +96,33 @@ export class Control {
       const renewed = { ...config, auth: { ...config.auth, state: sealed } }
       return { ...order, agent: { ...order.agent, mcp_config: { ...order.agent.mcp_config, [server]: renewed } } }
     })
+  }
+
+  /** Gives it what a plugin brings, found by what it was ordered with. A run that goes on goes on without. */
+  async equip(id: string, find: (order: Order) => Promise<Kit>): Promise<void> {
+    const { journal, sessions, vault } = this.#parts
+    const kit = await find((await this.#ordered(id)).order)
+    await this.#turns.take(id, async () => {
+      const before = await this.#ordered(id)
+      const { order, skills } = reequipped(before.order, before.skills, kit, vault)
+      await journal.transact(id, () => ({
+        touches: true,
+        drafts: [
+          stateUpdate('agent', masked(AnyAgent, order.agent)),
+          ...(kit.hook_config ? [stateUpdate('hook_config', order.hook_config)] : []),
+        ],
+        parts: { order: JSON.stringify(order), skills: JSON.stringify(skills) },
+      }))
+      await sessions.renew(id)
+    })
+  }
+
+  async #ordered(id: string): Promise<{ order: Order; skills: Skills }> {
+    const { store } = this.#parts
+    const [record] = await store.conversations([id])
+    const [parts] = record ? await store.conversationParts([record.no], ['order', 'skills']) : []
+    if (!parts?.order) throw fault('conversation_not_found', id)
+    return { order: JSON.parse(parts.order), skills: JSON.parse(parts.skills ?? '[]') }
   }
 
   async setBudget(id: string, max_budget_per_task: number): Promise<void> {

@@ -1,8 +1,13 @@
 import { unsupportedHooks } from '../agent/hooks.ts'
 import { objections } from '../agent/toolbox.ts'
-import { type AnyAgent, agentFromSettings } from '../api/agent.ts'
+import type { AnyAgent } from '../api/agent.ts'
 import type { Content } from '../api/common.ts'
-import { type ConversationInfo, POLICY_UNSAID, type StartConversationRequest } from '../api/conversations.ts'
+import {
+  type ConversationInfo,
+  type LaunchedAgentProfile,
+  POLICY_UNSAID,
+  type StartConversationRequest,
+} from '../api/conversations.ts'
 import { fault } from '../api/errors.ts'
 import type { Event, SendMessageRequest } from '../api/events.ts'
 import { canonicalUuid, hexUuid, newId } from '../lib/id.ts'
@@ -12,8 +17,10 @@ import { unsupportedAnalyzers } from '../policy/risk.ts'
 import type { Vault } from '../policy/secrets.ts'
 import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
 import type { ConversationQuery, ConversationRecord, Store } from '../store/store.ts'
+import { chosenAgent, type LaunchProfile } from './chosen-agent.ts'
 import * as commands from './conversation.ts'
 import { place } from './draft.ts'
+import { equipped, type LoadPlugins } from './equip.ts'
 import type { Feed } from './feed.ts'
 import { snapshot, toInfo, type Whole } from './info.ts'
 import { type Change, encode, type Journal } from './journal.ts'
@@ -44,11 +51,17 @@ export interface ConversationsParts {
   caution(): Promise<Caution>
   /** Rejects when a conversation cannot work in this folder. */
   checkFolder(folder: string, sandbox: string): Promise<void>
+  launch: LaunchProfile
+  loadPlugins: LoadPlugins
+  /** A folder for this conversation alone, where it was to work in a repository; null where it was not. */
+  worktree(sandbox: string, folder: string, id: string): Promise<{ workingDir: string; branch: string } | null>
 }
 
 /** What is kept of a conversation from its first moment, beside what was ordered. */
 export interface Beside {
   title?: string | null
+  /** The agent profile that the order was made of. */
+  launched?: LaunchedAgentProfile
   /** Named JSON parts. */
   parts?: Record<string, string>
 }
@@ -76,7 +89,7 @@ export class Conversations {
     sandbox = DEFAULT_SANDBOX,
     beside: Beside = {},
   ): Promise<{ info: ConversationInfo; created: boolean }> {
-    const { store, vault, checkFolder, caution } = this.#parts
+    const { store, vault, checkFolder, caution, launch, loadPlugins } = this.#parts
     const id = request.conversation_id ?? newId()
     const [existing] = await store.conversations([id])
     if (existing) {
@@ -85,15 +98,20 @@ export class Conversations {
       return { info: await this.get(id, includeSkills), created: false }
     }
     await checkFolder(request.workspace.working_dir, sandbox)
-    refuseWhatCannotBe(request)
+    const { agent, launched = beside.launched } = await chosenAgent(request, isKey(undefined), launch)
+    refuseWhatCannotBe(request, agent)
     const cautious = request.confirmation_policy === POLICY_UNSAID ? { ...request, ...(await caution()) } : request
-    const { order, skills } = makeOrder(cautious, chosenAgent(request), vault, isKey)
+    const plugins = await loadPlugins(request.plugins ?? [], { sandbox, egress: request.egress })
+    const whole = equipped(cautious, agent, plugins)
+    const { order: made, skills } = makeOrder(whole.request, whole.agent, vault, isKey)
+    const order = launched ? { ...made, launched } : made
     await this.#checkParent(request, id, order)
+    const settled = request.worktree && !request.parent_conversation_id ? await this.#apart(id, sandbox, order) : order
 
     const parentId = request.parent_conversation_id ?? null
     // It runs, whatever it says itself.
     const message = request.initial_message && { ...request.initial_message, run: true }
-    const created = await this.#begin({ id, sandbox, order, skills }, { parentId, message, ...beside })
+    const created = await this.#begin({ id, sandbox, order: settled, skills }, { parentId, message, ...beside })
     return { info: await this.get(id, includeSkills), created }
   }
 
@@ -187,7 +205,7 @@ export class Conversations {
     journal.forget(id)
     if (!(await store.deleteConversation(id, await this.#farewell(id)))) throw fault('conversation_not_found', id)
     feed.deleted(id)
-    await sessions.drop(id)
+    await sessions.forget(record)
     await left(placeOf(record))
   }
 
@@ -230,6 +248,20 @@ export class Conversations {
   async #farewell(id: string): Promise<string> {
     const [info] = await this.batch([id], true).catch(() => [])
     return JSON.stringify({ ...(info ?? { id }), execution_status: 'deleting', sub_conversation_ids: [] })
+  }
+
+  /** In a worktree of its own, and told so. */
+  async #apart(id: string, sandbox: string, order: Order): Promise<Order> {
+    const made = await this.#parts.worktree(sandbox, order.workspace.working_dir, id)
+    if (!made) return order
+    const said = order.options.agent_launch_additions?.system_message_suffix_append
+    const told = `You work in a worktree of your own, on the branch ${made.branch}: commit there.`
+    const additions = { system_message_suffix_append: [said, told].filter(Boolean).join('\n\n') }
+    return {
+      ...order,
+      workspace: { ...order.workspace, working_dir: made.workingDir },
+      options: { ...order.options, agent_launch_additions: additions },
+    }
   }
 
   async #checkParent(request: StartConversationRequest, id: string, order: Order): Promise<void> {
@@ -278,21 +310,13 @@ const textOf = (content: readonly Content[]): string =>
   content.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
 
 /** What nobody could do is said by name, before anything is on record. */
-function refuseWhatCannotBe(request: StartConversationRequest): void {
+function refuseWhatCannotBe(request: StartConversationRequest, agent: AnyAgent): void {
   const reasons = [
-    ...(request.plugins?.length ? ['plugins cannot be loaded'] : []),
-    ...objections(chosenAgent(request)),
+    ...objections(agent),
     ...(request.hook_config ? unsupportedHooks(request.hook_config) : []),
     ...unsupportedAnalyzers(request.security_analyzer).map(kind => `the security analyzer '${kind}' is not available`),
   ]
   if (reasons.length > 0) throw fault('invalid_request', `This cannot be done here: ${reasons.join('; ')}`)
-}
-
-function chosenAgent(request: StartConversationRequest): AnyAgent {
-  if (request.agent_profile_id) throw fault('agent_profile_not_found', request.agent_profile_id)
-  if (request.agent) return request.agent
-  if (request.agent_settings) return agentFromSettings(request.agent_settings)
-  throw fault('invalid_request', 'One of agent, agent_settings and agent_profile_id is needed')
 }
 
 /** Those older than sandboxes are in the default one. */

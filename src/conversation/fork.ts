@@ -1,11 +1,14 @@
+import type { OpenAction } from '../agent/book.ts'
+import { AGENT, failure } from '../agent/execute.ts'
 import type { ForkConversationRequest } from '../api/control.ts'
-import { statusUpdate } from '../api/draft.ts'
+import { type Draft, statusUpdate } from '../api/draft.ts'
 import { fault } from '../api/errors.ts'
 import type { Event } from '../api/events.ts'
 import { newId } from '../lib/id.ts'
 import { now } from '../lib/time.ts'
 import type { ConversationRecord, NewEvent, Store } from '../store/store.ts'
 import { rejection } from './conversation.ts'
+import { place } from './draft.ts'
 import { encode, type Journal } from './journal.ts'
 import type { Order } from './order.ts'
 import { fold, initialState, isTreeNode, ROOT, type State } from './state.ts'
@@ -41,7 +44,8 @@ export class Forks {
     const order: Order = { ...JSON.parse(parts.order), forked_from: { conversation: id, event: from } }
     const events = from === null ? await this.#all(record) : await this.#path(record, from)
     const copied = events.reduce(fold, initialState({ ...order.begun, last_event_at: record.createdAt }))
-    const state = stateOfCopy(copied, source, request)
+    const resting = stateOfCopy(copied, source, request)
+    const { events: results, state } = place(resting, resting.open.map(unanswered))
     const newConversation = {
       id: request.id ?? newId(),
       createdAt: now(),
@@ -50,11 +54,14 @@ export class Forks {
       title: request.title,
       parentId: null,
       sandbox: record.sandbox,
-      head: events.length,
+      head: events.length + results.length,
       state: JSON.stringify(state),
       parts: { order: JSON.stringify(order), ...(parts.skills && { skills: parts.skills }) },
     }
-    const created = await this.#store.createConversation(newConversation, events.map(encode) as NewEvent[])
+    const created = await this.#store.createConversation(
+      newConversation,
+      [...events, ...results].map(encode) as NewEvent[],
+    )
     if (!created) throw fault('conversation_exists', newConversation.id)
     return newConversation.id
   }
@@ -101,6 +108,14 @@ export class Forks {
   }
 }
 
+/** The result that an action gets in a copy which was made before it had one. */
+const unanswered = ({ tool, call }: OpenAction): Draft =>
+  failure(
+    { tool_name: tool, tool_call_id: call },
+    'This conversation was forked before the call had a result. Whether it had effects is not known here: look before you repeat it.',
+    AGENT,
+  )
+
 /** What a copy takes along: what it can do and what was agreed, but nothing that was under way. */
 function stateOfCopy(
   copied: State,
@@ -122,7 +137,6 @@ function stateOfCopy(
     blocked_messages: {},
     tags: { ...tags, ...(title && { title }) },
     stats: reset_metrics ? { usage_to_metrics: {} } : source.stats,
-    open: [],
     meanwhile: null,
   }
 }

@@ -52,7 +52,7 @@ export function toInfo({ record, state, order, skills, children }: Whole): Conve
     current_model_id: null,
     available_models: [],
     supports_runtime_model_switch: false,
-    launched_agent_profile: null,
+    launched_agent_profile: order.launched ?? null,
     agent: withoutSecrets(AnyAgent, withSkills(order.agent, skills)),
     client_tools: order.client_tools,
   }

@@ -29,18 +29,24 @@ export interface Opened {
   meter(reply: Reply, metrics: Readonly<Record<string, Metrics>>, budget: number | null): Entry
 }
 
+/** The key and the address of the provider connection that a model names, in place of its own. Secrets are sealed, and stay so. */
+export type Connect = (llm: LLM) => Promise<LLM>
+
 /** Opens models by their order, its secrets sealed until here, and keeps them open. */
 export class Models {
   readonly #open: OpenModel
   readonly #vault: Vault
+  readonly #connect: Connect
   readonly #opened = new Map<string, Promise<Opened>>()
 
-  constructor(open: OpenModel, vault: Vault) {
+  constructor(open: OpenModel, vault: Vault, connect: Connect) {
     this.#open = open
     this.#vault = vault
+    this.#connect = connect
   }
 
-  of(sealed: LLM): Promise<Opened> {
+  async of(ordered: LLM): Promise<Opened> {
+    const sealed = await this.#connect(ordered)
     const key = JSON.stringify(sealed)
     const known = this.#opened.get(key)
     if (known) return known

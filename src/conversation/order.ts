@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AgentDefinition, AnyAgent, type ClientToolSpec } from '../api/agent.ts'
-import type { StartConversationRequest } from '../api/conversations.ts'
+import type { LaunchedAgentProfile, StartConversationRequest } from '../api/conversations.ts'
 import { fault } from '../api/errors.ts'
 import { SecretSource } from '../api/secrets.ts'
 import { SecurityAnalyzer } from '../api/security.ts'
@@ -23,6 +23,8 @@ export interface Order {
   hook_config: StartConversationRequest['hook_config']
   /** When the model was switched last: a timestamp as events have it. */
   thinks_since?: string
+  /** The agent profile it was started with. */
+  launched?: LaunchedAgentProfile
   /** Where its log was copied from; all of it when there is no event. */
   forked_from?: { conversation: string; event: string | null }
   /** What the state began with, should it ever have to be folded again. */

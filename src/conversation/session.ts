@@ -36,7 +36,7 @@ export interface SessionParts {
   /** Where a sandbox's commands start, whether or not it runs. */
   workingDirOf(sandbox: string): string
   /** Those the user keeps for all conversations. */
-  userSkills(): Promise<Pick<ProjectSkills, 'skills' | 'problems'>>
+  userSkills(inSession: () => Promise<Sandbox>): Promise<Pick<ProjectSkills, 'skills' | 'problems'>>
   /** Hashes of files of projects that a person has approved. */
   approved(): Promise<ReadonlySet<string>>
   reach(sandbox: string): Promise<Sandbox>
@@ -240,8 +240,8 @@ export class Session {
       for (const problem of problems) this.#parts.log.info('skills', { conversation: this.id, problem })
       return skills
     }
-    const user = load_user_skills ? told(await this.#parts.userSkills()) : []
-    this.#skills = this.#merged([], user)
+    const user = load_user_skills ? told(await this.#parts.userSkills(() => this.#reach())) : []
+    this.#take([], user)
     if (!load_project_skills) return
     const approved = await this.#parts.approved()
     const found = await loadProjectSkills(await this.#reach(), this.workingDir, this.#closing.signal, approved)
@@ -252,8 +252,14 @@ export class Session {
         problem: `${source} waits for an approval`,
         sha256: hash,
       })
+    this.#take(project, user)
+  }
+
+  /** With the servers they bring. */
+  #take(project: readonly Skill[], user: readonly Skill[]): void {
     this.#skills = this.#merged(project, user)
-    const brought = this.#skills.filter(skill => project.includes(skill)).map(({ mcp_tools }) => mcp_tools ?? {})
+    const found = this.#skills.filter(skill => project.includes(skill) || user.includes(skill))
+    const brought = found.map(({ mcp_tools }) => mcp_tools ?? {})
     if (brought.some(servers => Object.keys(servers).length > 0))
       this.#mcp = this.#connect(Object.assign({}, ...brought))
   }

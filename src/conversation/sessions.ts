@@ -3,7 +3,7 @@ import { endLeftOvers } from '../agent/tools/terminal/left-overs.ts'
 import { fault } from '../api/errors.ts'
 import { now } from '../lib/time.ts'
 import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
-import type { Store } from '../store/store.ts'
+import type { ConversationRecord, Store } from '../store/store.ts'
 import type { Order } from './order.ts'
 import { Session, type SessionOrder, type SessionParts } from './session.ts'
 
@@ -21,6 +21,8 @@ interface Entry {
   /** How many use it just now. */
   users: number
   idle: NodeJS.Timeout | undefined
+  /** The order has more by now: it goes with its last user. */
+  stale?: true
 }
 
 /** What conversations have at hand, made when it is first needed and let go of when it is not. */
@@ -53,7 +55,8 @@ export class Sessions {
       throw error
     } finally {
       entry.users -= 1
-      if (entry.users === 0) entry.idle = setTimeout(() => void this.drop(id), IDLE_MS).unref()
+      if (entry.users === 0 && entry.stale && this.#entries.get(id) === entry) void this.drop(id)
+      else if (entry.users === 0) entry.idle = setTimeout(() => void this.drop(id), IDLE_MS).unref()
     }
   }
 
@@ -61,6 +64,13 @@ export class Sessions {
   async adopt(id: string, order: Order): Promise<void> {
     const session = await this.#entries.get(id)?.session.catch(() => undefined)
     session?.adopt(order)
+  }
+
+  /** Has it made anew from the order, once nobody uses it. */
+  async renew(id: string): Promise<void> {
+    const entry = this.#entries.get(id)
+    if (entry?.users === 0) await this.drop(id)
+    else if (entry) entry.stale = true
   }
 
   async drop(id: string): Promise<void> {
@@ -72,14 +82,12 @@ export class Sessions {
     await session?.close()
   }
 
-  /** Lets go of it for good, and ends what an earlier server left running of it. It is on record still. */
-  async forget(id: string): Promise<void> {
-    const { store, isRunning, reach } = this.#parts
-    const [record] = await store.conversations([id])
+  /** Lets go of it for good, and ends what an earlier server left running of it. */
+  async forget({ id, sandbox, createdAt }: ConversationRecord): Promise<void> {
+    const { isRunning, reach } = this.#parts
     await this.drop(id)
-    const sandbox = record?.sandbox ?? DEFAULT_SANDBOX
-    if (!record || record.createdAt > this.#since || !isRunning(sandbox)) return
-    await endLeftOvers(await reach(sandbox), id)
+    const place = sandbox ?? DEFAULT_SANDBOX
+    if (createdAt < this.#since && isRunning(place)) await endLeftOvers(await reach(place), id)
   }
 
   async close(): Promise<void> {

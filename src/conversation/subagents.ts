@@ -1,8 +1,10 @@
-import { makeTask, type Report } from '../agent/subagent.ts'
+import { type Delegate, makeTask, type Report } from '../agent/subagent.ts'
 import type { Tool } from '../agent/tool.ts'
 import { wantsSubagents } from '../agent/toolbox.ts'
 import type { AgentDefinition } from '../api/agent.ts'
 import { fault } from '../api/errors.ts'
+import type { Event, MessageEvent } from '../api/events.ts'
+import type { Store } from '../store/store.ts'
 import type { Control } from './control.ts'
 import type { Conversations } from './conversations.ts'
 import type { Journal } from './journal.ts'
@@ -10,6 +12,7 @@ import type { Order } from './order.ts'
 import type { Settled } from './settled.ts'
 
 export interface SubagentsParts {
+  store: Store
   journal: Journal
   conversations: Conversations
   control: Control
@@ -18,13 +21,18 @@ export interface SubagentsParts {
 
 type Definition = Pick<AgentDefinition, 'name' | 'description'> & Partial<AgentDefinition>
 
-const GENERAL: Definition = {
+/** The one that is always there. */
+export const GENERAL: Definition = {
   name: 'general-purpose',
   description: 'Has all tools, for anything.',
 }
 
 /** Steps a sub-agent takes unless its definition says otherwise: it has one thing to do. */
 const STEPS = 100
+
+/** Children among which one is looked for, and how far into their logs their prompt stands at most: hooks may speak first. */
+const RECENT = 50
+const OPENING = 20
 
 /** Agents that others hand work to: each works in a conversation of its own, a child of theirs. */
 export class Subagents {
@@ -38,17 +46,16 @@ export class Subagents {
   tools(id: string, order: Order): Tool[] {
     if (!wantsSubagents(order.agent) || order.options.subagent_of) return []
     const definitions = [GENERAL, ...order.options.agent_definitions.filter(({ name }) => name !== GENERAL.name)]
-    return [
-      makeTask(definitions, async ({ kind, prompt, resume }, signal) => {
-        const definition = definitions.find(({ name }) => name === kind)
-        if (!definition)
-          return refused(`There is no helper '${kind}'. There are: ${definitions.map(d => d.name).join(', ')}`)
-        const child = resume ? await this.#resume(id, resume, prompt) : await this.#start(id, definition, prompt)
-        return child === undefined
-          ? refused(`There is no task '${resume}' of this conversation.`)
-          : this.#report(child, signal)
-      }),
-    ]
+    const delegate: Delegate = async ({ kind, prompt, resume }, signal) => {
+      const definition = definitions.find(({ name }) => name === kind)
+      if (!definition)
+        return refused(`There is no helper '${kind}'. There are: ${definitions.map(d => d.name).join(', ')}`)
+      const child = resume ? await this.#resume(id, resume, prompt) : await this.#start(id, definition, prompt)
+      return child === undefined
+        ? refused(`There is no task '${resume}' of this conversation.`)
+        : this.#report(child, signal)
+    }
+    return [makeTask(definitions, delegate, prompt => this.#find(id, prompt))]
   }
 
   async #start(parent: string, definition: Definition, prompt: string): Promise<string> {
@@ -57,7 +64,7 @@ export class Subagents {
     const { confirmation_policy, security_analyzer } = view.state
     return this.#parts.conversations.startChild(
       view.record,
-      order => ({
+      ({ launched: _, ...order }) => ({
         ...order,
         agent: { ...order.agent, ...agentOf(order, definition) } as Order['agent'],
         max_iterations: definition.max_iteration_per_run ?? STEPS,
@@ -68,6 +75,19 @@ export class Subagents {
       }),
       prompt,
     )
+  }
+
+  /** The newest child that was begun with this prompt. */
+  async #find(parent: string, prompt: string): Promise<string | undefined> {
+    const { store } = this.#parts
+    const ids = (await store.childrenOf([parent])).get(parent) ?? []
+    const records = (await store.conversations(ids.slice(-RECENT))).filter(record => record !== undefined)
+    for (const { id, no } of records.sort((a, b) => b.createdAt - a.createdAt)) {
+      const opening = await store.readEvents({ no, from: 1, to: OPENING, limit: OPENING })
+      const events = opening.filter(({ damaged }) => !damaged).map(({ json }): Event => JSON.parse(json))
+      if (events.some(event => event.kind === 'MessageEvent' && saidIn(event) === prompt)) return id
+    }
+    return undefined
   }
 
   async #resume(parent: string, id: string, prompt: string): Promise<string | undefined> {
@@ -111,6 +131,9 @@ function agentOf({ agent }: Order, definition: Definition): Partial<Order['agent
     ...(condenser && { condenser }),
   }
 }
+
+const saidIn = ({ llm_message }: MessageEvent): string =>
+  llm_message.content.map(part => (part.type === 'text' ? part.text : '')).join('')
 
 const refused = (text: string): Report => ({ id: '', status: 'error', text, failed: true })
 

@@ -197,8 +197,8 @@ export class HttpServer {
   #failure(error: unknown, route?: string): Answer {
     if (error instanceof Invalid) return json(422, { detail: error.details })
     if (error instanceof Fault && error.status !== 500) {
-      const { message: detail, code, retryable, status } = error
-      const answer = json(status, { detail, code, retryable })
+      const { message, more, code, retryable, status } = error
+      const answer = json(status, { detail: more ? { message, ...more } : message, code, retryable })
       if (code === 'overloaded' || code === 'shutting_down') answer.headers['Retry-After'] = '1'
       if (error.retryAfter !== undefined) answer.headers['Retry-After'] = String(error.retryAfter)
       // The rest of the body is still on its way: the connection cannot be used again.

@@ -6,7 +6,6 @@ import type { Egress, Sandbox } from '../sandbox/sandbox.ts'
 import { askTip, begin, type FetchOptions, fetchTip } from './fetch.ts'
 import { type Bench, git, script, tryGit } from './git.ts'
 import { LIMITS, type RepositoryLimits } from './limits.ts'
-import { checkRemote } from './names.ts'
 import { clearBeside, isThere, made } from './place.ts'
 import type { RepositoryOrder, Step } from './repository.ts'
 import { prepareShared } from './shared.ts'
@@ -45,6 +44,14 @@ export async function prepareRepository(
   return order.shared === null || tip === 'empty'
     ? clone(bench, remote, order, tip, options)
     : prepareShared(bench, remote, { ...order, shared: order.shared }, tip, options)
+}
+
+/** Refuses an address that leads anywhere but to a web server, or that bears what opens it. */
+function checkRemote({ url, repository }: Remote): void {
+  const parsed = URL.parse(url)
+  const isWeb = parsed !== null && /^https?:$/.test(parsed.protocol) && /^https?:\/\/[^\s]+$/.test(url)
+  if (!isWeb || parsed.username || parsed.password)
+    throw fault('repository_not_found', `The address of ${repository} is none that a repository is fetched from`)
 }
 
 /** As it was made by an earlier try. */

@@ -20,17 +20,13 @@ export async function prepareShared(
   const { shared } = order
   const isClone = () => isThere(bench, shared)
   await isClone()
-  return locked(bench, beside(shared, 'lock'), async held => {
-    if (held) await clearBeside(bench, shared)
-    if (!(await isClone())) {
+  return locked(bench, beside(shared, 'lock'), async () => {
+    await clearBeside(bench, shared)
+    if (!(await isClone()))
       await made(bench, shared, async making => {
         await begin(bench, making, { remote, identity: order.identity, bare: true })
         await fetchTip(bench, remote, making, tip, options)
-      }).catch(async error => {
-        // Where nothing is locked, somebody else may have finished it.
-        if (held || !(await isClone())) throw error
       })
-    }
     await renew(bench, remote, shared, tip, options)
     for (const [key, value] of identityConfig(order.identity))
       await git(bench, shared, ['config', '--local', '--', key, value])

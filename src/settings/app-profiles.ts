@@ -73,6 +73,7 @@ export class AppProfiles {
   /** Whoever deletes the active one goes on with the first that is left. */
   async delete(name: string): Promise<ProfileMutationResponse> {
     const { stored, active } = await this.#look()
+    await this.#parts.profiles.requireUnused(name)
     const next = stored.find(([other]) => other !== name)
     // First, else the model of the settings would be in no profile, and kept as one.
     if (active === name && next) await this.#parts.profiles.activate(next[0])

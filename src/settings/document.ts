@@ -51,7 +51,7 @@ export const NOTHING_SAID: SettingsDocument = {
 /** Until somebody names a model, or a way to one, it is the guide that needs no key. Never stored, so never frozen. */
 const guided = (stored: SettingsDocument): SettingsDocument =>
   stored.agent_settings.agent_kind === 'acp' ||
-  ['model', 'api_key', 'base_url'].some(key => hasIn(stored.agent_settings, ['llm', key]))
+  ['model', 'api_key', 'provider_connection_id', 'base_url'].some(key => hasIn(stored.agent_settings, ['llm', key]))
     ? stored
     : { ...stored, agent_settings: setIn(stored.agent_settings, ['llm', 'model'], DEMO_MODEL) }
 

@@ -20,12 +20,12 @@ const KEYLESS = /^(demo|ollama|ollama_chat|lm_studio)\//
 const LOOPBACK = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])[:/]/
 
 /** Whether it can be asked: pages let nobody write before. */
-export const hasKey = ({ model, api_key, base_url }: LLM): boolean =>
-  !!api_key || KEYLESS.test(model) || LOOPBACK.test(`${base_url ?? ''}/`)
+export const hasKey = ({ model, api_key, provider_connection_id, base_url }: LLM): boolean =>
+  !!api_key || !!provider_connection_id || KEYLESS.test(model) || LOOPBACK.test(`${base_url ?? ''}/`)
 
 /** Whether the settings name a model, or know how to reach the one they would take. */
-export const isChosen = ({ model, api_key, base_url }: LLM): boolean =>
-  model !== DEMO_MODEL && (model !== LLM.parse({}).model || !!api_key || !!base_url)
+export const isChosen = ({ model, api_key, provider_connection_id, base_url }: LLM): boolean =>
+  model !== DEMO_MODEL && (model !== LLM.parse({}).model || !!api_key || !!provider_connection_id || !!base_url)
 
 /** Of what is there without being stored, what goes by this name. */
 export function builtIn(name: string, ofSettings: LLM): LLM | undefined {

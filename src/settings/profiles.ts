@@ -19,6 +19,7 @@ import { secretsOf } from './document.ts'
 import { unmask } from './merge.ts'
 import { builtIn, DEFAULT, DEMO, hasKey, isChosen } from './profile-built-in.ts'
 import { checkLlm } from './profile-check.ts'
+import type { ProviderConnections } from './provider-connections.ts'
 import type { SettingsService } from './settings.ts'
 import { StoredDocument } from './stored-document.ts'
 import { exposureOf, shown } from './view.ts'
@@ -28,6 +29,9 @@ export interface LlmProfilesParts {
   vault: Vault
   settings: SettingsService
   openModel: OpenModel
+  connections: ProviderConnections
+  /** The agent profiles that name a profile. */
+  referrers: { of(profile: string): Promise<string[]>; rename(from: string, to: string): Promise<void> }
 }
 
 interface StoredProfile {
@@ -52,8 +56,9 @@ export class LlmProfiles {
 
   async list(): Promise<ProfileListResponse> {
     const { stored, active, ofSettings } = await this.#look()
-    const own = Object.entries(stored).map(([name, { llm }]) => info(name, llm))
-    const more = Object.hasOwn(stored, active) ? [] : [info(active, builtIn(active, ofSettings)!)]
+    const connections = await this.#parts.connections.ids()
+    const own = Object.entries(stored).map(([name, { llm }]) => info(name, llm, connections))
+    const more = Object.hasOwn(stored, active) ? [] : [info(active, builtIn(active, ofSettings)!, connections)]
     const profiles = [...own, ...more].sort((a, b) => (a.name < b.name ? -1 : 1))
     return { profiles, active_profile: active }
   }
@@ -66,7 +71,7 @@ export class LlmProfiles {
     return {
       name,
       config: exposure === 'masked' ? { ...config, api_key: null } : config,
-      api_key_set: hasKey(llm),
+      api_key_set: await this.isReady(llm),
     }
   }
 
@@ -75,6 +80,11 @@ export class LlmProfiles {
     const llm = await this.#find(name)
     if (!llm) throw fault('llm_profile_not_found', name)
     return llm
+  }
+
+  /** Whether it can be asked. Takes it sealed. */
+  async isReady(llm: LLM): Promise<boolean> {
+    return info('', llm, await this.#parts.connections.ids()).api_key_set
   }
 
   /** For a conversation that switches to it: what it costs is counted under the name of the profile. Sealed. */
@@ -92,21 +102,20 @@ export class LlmProfiles {
   /** `make` gets what is stored under that name, and gives what is to be, both sealed. No more than `limit` are stored. */
   async store(name: string, limit: number, make: (old: LLM | undefined) => LLM): Promise<void> {
     const at = new Date().toISOString()
+    const connections = await this.#parts.connections.ids()
     await this.#document.update(stored => {
       const old = own(stored, name)
       if (!old && Object.keys(stored).length >= limit) throw fault('llm_profile_limit', limit)
-      const llm = make(old?.llm)
-      if (llm.provider_connection_id)
-        throw fault(
-          'invalid_request',
-          `There is no provider connection ${llm.provider_connection_id}: set api_key instead`,
-        )
+      const llm = ofConnection(make(old?.llm))
+      if (isBroken(llm, connections))
+        throw fault('invalid_request', `There is no provider connection ${llm.provider_connection_id}`)
       return { ...stored, [name]: { llm, created_at: old?.created_at ?? at, updated_at: at } }
     })
   }
 
   delete(name: string): Promise<ProfileMutationResponse> {
     return this.#turns.take('profiles', async () => {
+      await this.requireUnused(name)
       let was = false
       await this.#document.update(stored => {
         was = Object.hasOwn(stored, name)
@@ -116,6 +125,11 @@ export class LlmProfiles {
       await this.#follow(name, null)
       return { name, message: was ? `Profile '${name}' deleted` : `No profile '${name}' is stored` }
     })
+  }
+
+  async requireUnused(name: string): Promise<void> {
+    const users = await this.#parts.referrers.of(name)
+    if (users.length > 0) throw fault('llm_profile_used', name, users.join(', '))
   }
 
   rename(name: string, newName: string): Promise<ProfileMutationResponse> {
@@ -130,6 +144,7 @@ export class LlmProfiles {
         const { [name]: _, ...others } = stored
         return { ...others, [newName]: profile }
       })
+      await this.#parts.referrers.rename(name, newName)
       await this.#follow(name, newName)
       return { name: newName, message: `Profile '${name}' renamed to '${newName}'` }
     })
@@ -173,8 +188,16 @@ export class LlmProfiles {
 
   /** Whether a model answers. Masks stand for the secrets of the profile of that name. */
   async check(name: string, llm: LLM): Promise<ValidateProfileResponse> {
-    const sealed = this.seal(llm, await this.#find(name))
+    const sealed = await this.#parts.connections.connect(this.seal(llm, await this.#find(name)))
     return checkLlm(this.#parts.openModel, openAll(this.#parts.vault, LLM, sealed))
+  }
+
+  /** What takes its key from a provider connection, in words. */
+  async connectedTo(id: string): Promise<string[]> {
+    const { stored, ofSettings } = await this.#look()
+    const users = Object.entries(stored).filter(([, { llm }]) => llm.provider_connection_id === id)
+    const words = users.map(([name]) => `the profile '${name}'`)
+    return ofSettings.provider_connection_id === id ? [...words, 'the settings'] : words
   }
 
   async #look(): Promise<{ stored: StoredProfiles; active: string; ofSettings: LLM }> {
@@ -206,15 +229,20 @@ export class LlmProfiles {
   }
 }
 
-const info = (name: string, llm: LLM): ProfileInfo => ({
+const info = (name: string, llm: LLM, connections: ReadonlySet<string>): ProfileInfo => ({
   name,
   model: llm.model,
   base_url: llm.base_url,
   provider_connection_id: llm.provider_connection_id,
-  // There are none.
-  provider_connection_broken: llm.provider_connection_id !== null,
-  api_key_set: hasKey(llm),
+  provider_connection_broken: isBroken(llm, connections),
+  api_key_set: hasKey(llm) && !isBroken(llm, connections),
 })
+
+const isBroken = ({ provider_connection_id: id }: LLM, connections: ReadonlySet<string>): boolean =>
+  !!id && !connections.has(id)
+
+/** What is connected has neither key nor address of its own: it would only disagree with those of the connection. */
+const ofConnection = (llm: LLM): LLM => (llm.provider_connection_id ? { ...llm, api_key: null, base_url: null } : llm)
 
 /** Names such as `constructor` are only names. */
 const own = (stored: StoredProfiles, name: string): StoredProfile | undefined =>

@@ -4,15 +4,8 @@ import { loadProjectSkills } from '../agent/skills/project.ts'
 import { isAlwaysOn, mergeSkills } from '../agent/skills.ts'
 import { Fault } from '../api/errors.ts'
 import type { HookConfig } from '../api/hooks.ts'
-import type {
-  ListedSkill,
-  ListedSkillPage,
-  MarketplaceSkillsResponse,
-  SkillInfo,
-  SkillsRequest,
-  SkillsResponse,
-} from '../api/skill-library.ts'
-import type { MarketplaceRegistration, Skill } from '../api/skills.ts'
+import type { ListedSkill, ListedSkillPage, SkillInfo, SkillsRequest, SkillsResponse } from '../api/skill-library.ts'
+import type { Skill } from '../api/skills.ts'
 import type { Log } from '../lib/log.ts'
 import { Files } from '../sandbox/files.ts'
 import type { Reach, Sandbox } from '../sandbox/sandbox.ts'
@@ -70,11 +63,6 @@ export class SkillLibrary {
     const left = all.filter(({ name }) => page_id === null || name > page_id)
     const items = left.slice(0, limit)
     return { items, next_page_id: left.length > limit ? items.at(-1)!.name : null }
-  }
-
-  preview(marketplaces: readonly MarketplaceRegistration[]): MarketplaceSkillsResponse {
-    const errors = marketplaces.map(({ name }) => `${name}: marketplaces are not read by this server`)
-    return { skills: [], plugins: [], marketplace_skills: {}, errors }
   }
 
   async #userSkills(): Promise<Skill[]> {

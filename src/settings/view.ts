@@ -43,7 +43,7 @@ export function settingsResponse(document: SettingsDocument, vault: Vault, expos
 }
 
 /** Two fields are taken but never shown. */
-function presentable(settings: AgentSettings): AgentSettings {
+export function presentable(settings: AgentSettings): AgentSettings {
   const { fallback_strategy: _, ...llm } = settings.llm
   if (!settings.agent_context) return { ...settings, llm }
   const { memory_context: __, ...agent_context } = settings.agent_context

@@ -86,9 +86,13 @@ test('a fork of what runs or waits rests, and asks for nothing', async () => {
   assert.equal(body.execution_status, 'idle')
   assert.deepEqual(body.confirmation_policy, { kind: 'AlwaysConfirm' })
   const copy = named(body.id)
+  assert.deepEqual((await copy.notation()).slice(-1), ['Error terminal'], 'its open action has a result')
+  assert.deepEqual(await copy.pending(), [])
   await copy.say('go on')
   await copy.comesTo('finished')
+  assert.match(JSON.stringify(talk.questions.at(-1)?.messages), /forked before the call had a result/)
   assert.equal(await talk.status(), 'waiting_for_confirmation')
+  assert.equal((await talk.pending()).length, 1)
 })
 
 test('an id that is taken is refused, and so is an event that is not there', async () => {

@@ -4,6 +4,7 @@ import { hexUuid, newId } from '../../src/lib/id.ts'
 import { prepareWorktree } from '../../src/repository/conversation-worktree.ts'
 import { IDENTITY } from '../support/git.ts'
 import { Bench, NO_REPOSITORIES } from '../support/repositories.ts'
+import { anOrder, TestServer } from '../support/server.ts'
 
 describe('a worktree for a conversation', { skip: NO_REPOSITORIES }, () => {
   let bench: Bench
@@ -57,4 +58,26 @@ describe('a worktree for a conversation', { skip: NO_REPOSITORIES }, () => {
     await bench.sh(`cd ${folder}; git remote add origin http://other.test/x.git`)
     assert.notEqual(await prepare(folder), null)
   })
+})
+
+test('an order with `worktree` works in one of its own, is told so, and a fresh folder stays as it is', {
+  skip: NO_REPOSITORIES,
+}, async () => {
+  await using server = await TestServer.start()
+  const run = async (command: string) => {
+    const { stdout, exit_code } = await server.client.executeBashCommand({ body: { command } })
+    assert.equal(exit_code, 0, stdout ?? '')
+    return (stdout ?? '').trim()
+  }
+  const who = '-c user.name=a -c user.email=b'
+  await run(
+    `mkdir -p /workspace/repo && cd /workspace/repo && git init -qb main && git ${who} commit -q --allow-empty -m x`,
+  )
+  const order = (working_dir: string) =>
+    server.client.startConversation({ body: anOrder({ workspace: { working_dir }, worktree: true }) })
+  const { id, workspace } = await order('/workspace/repo')
+  const hex = hexUuid(id)
+  assert.equal(workspace.working_dir, `/tmp/conversation-worktrees/${hex}/repo`)
+  assert.equal(await run(`git -C ${workspace.working_dir} branch --show-current`), `openhands/${hex}`)
+  assert.equal((await order('/workspace/fresh')).workspace.working_dir, '/workspace/fresh')
 })

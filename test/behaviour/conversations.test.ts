@@ -64,16 +64,28 @@ describe('conversations', () => {
       askAgent: { question: 'x' },
       navigateConversation: { event_id: null },
       startGoal: { objective: 'x' },
+      updateAppConversation: { title: 'x' },
+      sendAppMessage: { content: [{ text: 'x' }] },
+      confirmAppAction: { accept: true },
+      switchAppProfile: { profile_name: 'demo' },
+      switchAppAcpModel: { model: 'x' },
+      switchAcpModel: { model: 'x' },
+      loadPlugin: { plugin_ref: 'x' },
+      addPendingMessage: { content: [{ text: 'x' }] },
     }
+    const queries: Record<string, string> = { appGitDiff: '?path=/x', batchAppEvents: '?id=x' }
     const named = Object.entries<RouteSpec>(routes).filter(([, { path }]) => path.includes('{conversation_id}'))
     assert.ok(named.length > 25)
     for (const [name, { method, path }] of named) {
       const body = bodies[name]
-      const answer = await fetch(server.url + path.replace('{conversation_id}', newId()).replace(/\{\w+\}/, 'x'), {
-        method,
-        headers: { 'X-Session-API-Key': server.key, 'Content-Type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      })
+      const answer = await fetch(
+        server.url + path.replace('{conversation_id}', newId()).replace(/\{\w+\}/, 'x') + (queries[name] ?? ''),
+        {
+          method,
+          headers: { 'X-Session-API-Key': server.key, 'Content-Type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        },
+      )
       assert.equal(answer.status, 404, `${name}: ${await answer.text()}`)
     }
   })

@@ -20,7 +20,7 @@ import { originPolicy } from '../../src/http/origin.ts'
 import { HttpServer } from '../../src/http/server.ts'
 import { makeLog } from '../../src/lib/log.ts'
 import { looksLikeToken, Vault } from '../../src/policy/secrets.ts'
-import { LlmProfiles } from '../../src/settings/profiles.ts'
+import { openProfiles } from '../../src/settings/open-profiles.ts'
 import { SettingsService } from '../../src/settings/settings.ts'
 import { SqliteStore } from '../../src/store/sqlite.ts'
 import { Canaries } from '../support/canary.ts'
@@ -38,7 +38,8 @@ async function serve() {
   const store = SqliteStore.open(join(folder, 'gantry.db'))
   const vault = new Vault('a secret key for tests')
   const settings = new SettingsService(store, vault)
-  const profiles = new LlmProfiles({ store, vault, settings, openModel: makeOpenModel({ fetch }) })
+  const openModel = makeOpenModel({ fetch })
+  const { profiles } = openProfiles({ store, vault, settings, openModel, skillNames: async () => [] })
   const lines: string[] = []
   const switched: LLM[] = []
   const http = new HttpServer({
@@ -180,7 +181,7 @@ describe('a profile', () => {
     assert.deepEqual([(await it.plain('one')).api_key, (await it.plain('two')).model], ['sk-1', 'openai/two'])
   })
 
-  test('that names a provider connection is refused: there are none', async () => {
+  test('that names a provider connection nobody stored is refused', async () => {
     await using it = await serve()
     const { status, json } = await it.save('a', { model: 'openai/a', provider_connection_id: 'abc' })
     assert.equal(status, 422)

@@ -48,7 +48,7 @@ describe('a preparation that is cut short', { skip: NO_REPOSITORIES }, () => {
       const points = WAYS.flatMap(way => Array.from({ length: whole.told.commands }, (_, i) => ({ way, last: i + 1 })))
       for (const { way, last } of points
         .toSorted(() => random.next() - 0.5)
-        .slice(0, count({ sample: 3, deep: points.length }))) {
+        .slice(0, count({ sample: 1, deep: points.length }))) {
         const name = `${way}-${last}`
         const one = order(name)
         const server = new AbortController()

@@ -6,6 +6,7 @@ import { isBranchName } from '../../src/api/git.ts'
 import { withoutCredentials } from '../../src/repository/credential.ts'
 import type { Command, Process } from '../../src/sandbox/sandbox.ts'
 import { Bench, NO_REPOSITORIES, TOKEN } from '../support/repositories.ts'
+import { sampled } from '../support/sampled.ts'
 import { until } from '../support/wait.ts'
 
 const COMMIT = 'git add -A; git commit -qm'
@@ -28,6 +29,7 @@ describe('fetching a repository', { skip: NO_REPOSITORIES }, () => {
   }
   const left = () => bench.sh('ls -A -d /workspace/*/.gantry-* 2>/dev/null; exit 0')
 
+  const alike = sampled(3)
   describe('from a host that', () => {
     const cases = [
       ['answers 500', { answer: 500 }, 'repository_unreachable', /git\.test.*cannot be reached/s],
@@ -36,7 +38,7 @@ describe('fetching a repository', { skip: NO_REPOSITORIES }, () => {
       ['breaks off', { answer: 'half' }, 'repository_unreachable', /cannot be reached/],
     ] as const
     for (const [what, hosted, code, words] of cases)
-      test(`${what} is told in words, and nothing is left`, async () => {
+      alike(`${what} is told in words, and nothing is left`, async () => {
         bench.host.hosted.set('ann/app', { ...hosted })
         const error = await failing(bench.prepare(bench.order('ann/app'), { limits: { stallSeconds: 1 } }))
         assert.equal(error.code, code, error.message)
@@ -44,7 +46,7 @@ describe('fetching a repository', { skip: NO_REPOSITORIES }, () => {
         assert.equal(await left(), '')
       })
 
-    test('sends a byte now and then is given up when its time is over', async () => {
+    alike('sends a byte now and then is given up when its time is over', async () => {
       bench.host.hosted.set('ann/app', { answer: 'slowly' })
       const error = await failing(bench.prepare(bench.order('ann/app'), { limits: { fetchMs: 1_500 } }))
       assert.deepEqual([error.code, error.retryable], ['repository_unreachable', true])
@@ -80,7 +82,7 @@ describe('fetching a repository', { skip: NO_REPOSITORIES }, () => {
     })
   })
 
-  test('too large a one is refused while it comes, and nothing is left', async () => {
+  alike('too large a one is refused while it comes, and nothing is left', async () => {
     bench.host.hosted.set('ann/app', {})
     const limits = { bytes: 200_000, watchMs: 20 }
     const error = await failing(bench.prepare(bench.order('ann/app'), { limits }))
@@ -89,7 +91,7 @@ describe('fetching a repository', { skip: NO_REPOSITORIES }, () => {
     assert.equal(await left(), '')
   })
 
-  test('one that is small and grows when its files are written out is refused too', async () => {
+  alike('one that is small and grows when its files are written out is refused too', async () => {
     const copies = 'for i in 1 2 3 4 5 6 7 8 9; do cp file $i; done'
     await bench.host.add('ann/bomb', `head -c 1000000 /dev/urandom >file; ${copies}; ${COMMIT} one`)
     const error = await failing(bench.prepare(bench.order('ann/bomb'), { limits: { bytes: 5_000_000, watchMs: 20 } }))

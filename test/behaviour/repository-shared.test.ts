@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Command, Sandbox } from '../../src/sandbox/sandbox.ts'
 import { Bench, NO_REPOSITORIES, TOKEN } from '../support/repositories.ts'
+import { sampled } from '../support/sampled.ts'
 
 const COMMIT = 'git add -A; git commit -qm'
 
@@ -14,6 +15,7 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
   })
   after(() => bench[Symbol.asyncDispose]())
   const look = (folder: string, script: string) => bench.sh(`cd ${folder}; ${script}`)
+  const alike = sampled(3)
   let made = 0
   const order = (shared: string, more: Parameters<Bench['order']>[1] = {}) =>
     bench.order('ann/app', { token: TOKEN, shared, workBranch: `work-${++made}`, ...more })
@@ -37,20 +39,23 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
     assert.equal(await look(orders[1]!.folder, 'cat file'), 'one')
   })
 
-  test('gives the branch that was named to the first, and the others one of their own from it, and says so', async () => {
-    const [first, second, third] = [1, 2, 3].map(() => order('/workspace/shared/named', { branch: 'main' }))
-    assert.equal((await bench.prepare(first!)).detail, 'ann/app, on main')
-    const { detail } = await bench.prepare(second!)
-    assert.equal(
-      detail,
-      `ann/app, on the new branch ${second!.workBranch} from main: another conversation has main here`,
-    )
-    assert.equal(await look(first!.folder, 'git status -sb'), '## main...origin/main')
-    assert.equal(await look(second!.folder, 'git status -sb'), `## ${second!.workBranch}...origin/main`)
-    assert.equal((await bench.prepare({ ...third!, branch: 'other' })).detail, 'ann/app, on other')
-  })
+  alike(
+    'gives the branch that was named to the first, and the others one of their own from it, and says so',
+    async () => {
+      const [first, second, third] = [1, 2, 3].map(() => order('/workspace/shared/named', { branch: 'main' }))
+      assert.equal((await bench.prepare(first!)).detail, 'ann/app, on main')
+      const { detail } = await bench.prepare(second!)
+      assert.equal(
+        detail,
+        `ann/app, on the new branch ${second!.workBranch} from main: another conversation has main here`,
+      )
+      assert.equal(await look(first!.folder, 'git status -sb'), '## main...origin/main')
+      assert.equal(await look(second!.folder, 'git status -sb'), `## ${second!.workBranch}...origin/main`)
+      assert.equal((await bench.prepare({ ...third!, branch: 'other' })).detail, 'ann/app, on other')
+    },
+  )
 
-  test('brings what is new on the remote to who comes later, and leaves the others as they are', async () => {
+  alike('brings what is new on the remote to who comes later, and leaves the others as they are', async () => {
     const [early, late] = [order('/workspace/shared/new'), order('/workspace/shared/new')]
     await bench.prepare(early)
     await bench.host.change('ann/app', `echo newer >file; ${COMMIT} newer`)
@@ -59,7 +64,7 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
     assert.equal(await look(early.folder, 'git merge -q origin/main && cat file'), 'newer')
   })
 
-  test('goes back to the beginning as soon as somebody wants that, and stays so', async () => {
+  alike('goes back to the beginning as soon as somebody wants that, and stays so', async () => {
     const at = { shared: '/workspace/shared/history' }
     await bench.host.add('ann/long', `for i in 1 2 3; do echo $i >file; ${COMMIT} $i; done; git branch other`)
     const orders = [false, true, false].map(fullHistory =>
@@ -79,7 +84,7 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
     assert.deepEqual(lengths, ['1', '3', '5'])
   })
 
-  test('opens to the push of a command that was given the token', async () => {
+  alike('opens to the push of a command that was given the token', async () => {
     const one = order('/workspace/shared/push', { identity: { name: 'Ann', email: 'a@b' } })
     await bench.prepare(one)
     const said = await look(
@@ -89,7 +94,7 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
     assert.equal(said, 'Ann')
   })
 
-  test('is a repository of the folder alone where the remote is empty', async () => {
+  alike('is a repository of the folder alone where the remote is empty', async () => {
     const one = { ...bench.order('ann/empty'), shared: '/workspace/shared/empty' }
     assert.match((await bench.prepare(one)).detail!, /is empty/)
     assert.equal(
@@ -98,7 +103,7 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
     )
   })
 
-  test('is there for all in an image without flock', async () => {
+  alike('is there for all in an image without flock', async () => {
     const without = (words: Command['argv']) => words.map(word => word.replaceAll('flock', 'absent')) as [string]
     const poor: Sandbox = {
       ...bench.sandbox,
@@ -108,5 +113,11 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
     await Promise.all(orders.map(one => bench.prepare(one, { sandbox: poor })))
     for (const { folder, workBranch } of orders)
       assert.equal(await look(folder, 'git symbolic-ref --short HEAD'), workBranch)
+    // One that died with the lock does not keep it, be its number another's by now.
+    await bench.sh(
+      'mkdir /workspace/shared/.gantry-poor-lock.held; echo 1 >/workspace/shared/.gantry-poor-lock.held/holder',
+    )
+    await bench.prepare(order('/workspace/shared/poor'), { sandbox: poor })
+    assert.equal(await bench.sh('ls -A /workspace/shared | grep poor'), 'poor')
   })
 })

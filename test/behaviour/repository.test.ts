@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '../../src/api/errors.ts'
 import { Bench, NO_REPOSITORIES, TOKEN } from '../support/repositories.ts'
+import { sampled } from '../support/sampled.ts'
 
 const COMMIT = 'git add -A; git commit -qm'
 const fails = (code: string, words: RegExp) => (error: unknown) => {
@@ -25,6 +26,7 @@ describe('a repository in a sandbox', { skip: NO_REPOSITORIES }, () => {
   })
   after(() => bench[Symbol.asyncDispose]())
   const look = (folder: string, script: string) => bench.sh(`cd ${folder}; ${script}`)
+  const alike = sampled(3)
   const LEFT = 'ls -A .. | grep gantry; exit 0'
 
   test('is fetched, without history, on a branch of its own from the default one', async () => {
@@ -38,7 +40,7 @@ describe('a repository in a sandbox', { skip: NO_REPOSITORIES }, () => {
     assert.deepEqual(seen.split('\n'), ['two', '## openhands-workspace-1', '1', "-Ann O'Neil", 'origin/main'])
   })
 
-  test('is fetched with all its history and branches where that is wanted', async () => {
+  alike('is fetched with all its history and branches where that is wanted', async () => {
     const order = bench.order('ann/app', { fullHistory: true })
     await bench.prepare(order)
     const seen = await look(order.folder, 'git log --oneline | wc -l; git branch -r --format="%(refname)"; git tag')
@@ -52,7 +54,7 @@ describe('a repository in a sandbox', { skip: NO_REPOSITORIES }, () => {
     ])
   })
 
-  test('is on the branch that was named, which follows the remote one; slashes and all', async () => {
+  alike('is on the branch that was named, which follows the remote one; slashes and all', async () => {
     for (const fullHistory of [false, true]) {
       const order = bench.order('ann/app', { branch: 'feature/a.b/c', fullHistory })
       assert.equal((await bench.prepare(order)).detail, 'ann/app, on feature/a.b/c')
@@ -61,7 +63,7 @@ describe('a repository in a sandbox', { skip: NO_REPOSITORIES }, () => {
     }
   })
 
-  test('is on a branch of its own from the tag that was named, be it annotated or not', async () => {
+  alike('is on a branch of its own from the tag that was named, be it annotated or not', async () => {
     for (const [branch, content] of [
       ['v1', 'one'],
       ['v2', 'two'],
@@ -75,14 +77,14 @@ describe('a repository in a sandbox', { skip: NO_REPOSITORIES }, () => {
     }
   })
 
-  test('that has no such branch is refused by the name of the branch, and leaves nothing', async () => {
+  alike('that has no such branch is refused by the name of the branch, and leaves nothing', async () => {
     const order = bench.order('ann/app', { branch: 'absent' })
     await assert.rejects(bench.prepare(order), fails('branch_not_found', /ann\/app has no branch or tag named absent/))
     await assert.rejects(bench.prepare(bench.order('ann/empty', { branch: 'main' })), fails('branch_not_found', /main/))
     assert.equal(await bench.sh(`ls -A ${order.folder}/.. 2>/dev/null; exit 0`), '')
   })
 
-  test('that is empty is there, and can be pushed to', async () => {
+  alike('that is empty is there, and can be pushed to', async () => {
     const order = bench.order('ann/empty', { identity: { name: 'Ann', email: 'a@b' } })
     assert.match((await bench.prepare(order)).detail!, /is empty/)
     const seen = await look(
@@ -106,7 +108,7 @@ describe('a repository in a sandbox', { skip: NO_REPOSITORIES }, () => {
     assert.equal((await bench.prepare(nothing)).outcome, 'skipped')
   })
 
-  test('is recognised when it is there; a folder with something else is refused and left as it is', async () => {
+  alike('is recognised when it is there; a folder with something else is refused and left as it is', async () => {
     const order = bench.order('ann/app')
     await bench.prepare(order)
     await look(order.folder, 'echo mine >file')

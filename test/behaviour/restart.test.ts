@@ -279,9 +279,9 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
     assert.doesNotMatch(JSON.stringify(await talk.events()), /bin\/sleep.*nothing is left/, 'it ran beside the next')
   })
 
-  test('sub-agents rest when the server dies: whoever sent them is told, and goes on with them by their id', async () => {
+  test('sub-agents rest when the server dies: whoever sent them is told their ids, and goes on with them', async () => {
     await using rig = await AgentRig.start()
-    const ids = Promise.withResolvers<string[]>()
+    const rested = Promise.withResolvers<void>()
     const helpers: string[] = []
     const script = async ({ messages, body }: Seen): Promise<Turn> => {
       const text = JSON.stringify(messages)
@@ -295,8 +295,9 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
       const prompts = ['piece 1', 'piece 2']
       if (!text.includes('stopped while this call ran'))
         return { calls: prompts.map(prompt => ({ name: 'task', arguments: { prompt } })) }
-      const known = await ids.promise
-      return { calls: known.map(resume => ({ name: 'task', arguments: { prompt: ON, resume } })) }
+      await rested.promise
+      const told = [...text.matchAll(/call task with resume: ([\w-]+)/g)].map(([, resume]) => resume)
+      return { calls: told.map(resume => ({ name: 'task', arguments: { prompt: ON, resume } })) }
     }
     const talk = await rig.begin({ say: 'go', script, agent: { tools: [{ name: 'terminal' }, { name: 'task' }] } })
     await until('both work', () => helpers.length === 2)
@@ -306,12 +307,23 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
     assert.equal(children.length, 2)
     const statusOf = async (id: string) => (await rig.call('GET', `/api/conversations/${id}`)).body.execution_status
     for (const id of children) await until('the sub-agent rests', async () => (await statusOf(id)) === 'paused')
-    ids.resolve(children)
+    rested.resolve()
     await talk.comesTo('finished')
     await assertAnswered(talk)
     const said = JSON.stringify((await talk.events()).filter(event => event.kind === 'ObservationEvent'))
     for (const piece of [1, 2]) assert.match(said, new RegExp(`piece ${piece} is all clear`))
     assert.equal(helpers.length, 2, 'a sub-agent went on by itself')
     assert.deepEqual((await talk.info()).sub_conversation_ids, children)
+  })
+
+  test('what an earlier server left running of a conversation ends when that is deleted', async () => {
+    await using rig = await AgentRig.start([shell('setsid sleep 65461 & sleep 65462 & touch begun'), finish()])
+    const talk = await rig.begin({ say: 'go' })
+    const alive = async () => (await sh(rig, 'grep -la 6546[12] /proc/[0-9]*/cmdline')).trim() !== ''
+    await talk.comesTo('finished')
+    await rig.restart('SIGKILL')
+    assert.equal(await alive(), true)
+    assert.equal((await rig.call('DELETE', `/api/conversations/${talk.id}`)).status, 200)
+    assert.equal(await alive(), false)
   })
 })

@@ -160,15 +160,38 @@ describe('what agents could be taught, over HTTP', () => {
     assert.deepEqual(names(skills), ['claude'])
   })
 
-  test('/api/v1/skills/marketplace-skills offers nothing, and says why for each', async () => {
+  test('/api/v1/skills/marketplace-skills tells what marketplaces offer, and which cannot be read', async () => {
+    const list = {
+      name: 'mine',
+      plugins: [
+        { name: 'a-skill', source: './skills/a-skill' },
+        { name: 'a-plugin', source: './plugins/a-plugin', description: 'Does it.' },
+      ],
+    }
+    await sh(
+      `mkdir -p /workspace/market/.plugin && echo '${JSON.stringify(list)}' >/workspace/market/.plugin/marketplace.json`,
+    )
     const { status, body } = await post('/api/v1/skills/marketplace-skills', [
-      { name: 'one', source: 'github:a/b', scope: 'personal' },
-      { name: 'two', source: 'https://example.com/c.git', auto_load: true },
+      { name: 'mine', source: '/workspace/market', scope: 'personal' },
+      { name: 'absent', source: '/workspace/absent', auto_load: true },
+      { name: 'no-source', source: 'x' },
     ])
     assert.equal(status, 200)
     assert.deepEqual(
       { ...body, errors: body.errors.map((error: string) => error.split(':')[0]) },
-      { skills: [], plugins: [], marketplace_skills: {}, errors: ['one', 'two'] },
+      {
+        skills: [{ name: 'a-skill', type: 'agentskills', source: 'global', triggers: null }],
+        plugins: [
+          {
+            name: 'a-plugin',
+            description: 'Does it.',
+            source: '/workspace/market/plugins/a-plugin',
+            marketplace: 'mine',
+          },
+        ],
+        marketplace_skills: { mine: ['a-skill'] },
+        errors: ['absent', 'no-source'],
+      },
     )
     assert.equal((await post('/api/v1/skills/marketplace-skills', [{ name: 'one' }])).status, 422)
   })

@@ -24,7 +24,7 @@ import { HttpServer } from '../../src/http/server.ts'
 import { makeLog } from '../../src/lib/log.ts'
 import { Vault } from '../../src/policy/secrets.ts'
 import { AppProfiles } from '../../src/settings/app-profiles.ts'
-import { LlmProfiles } from '../../src/settings/profiles.ts'
+import { openProfiles } from '../../src/settings/open-profiles.ts'
 import type { CheckToken } from '../../src/settings/provider-tokens.ts'
 import { SettingsService } from '../../src/settings/settings.ts'
 import { SqliteStore } from '../../src/store/sqlite.ts'
@@ -39,7 +39,8 @@ export async function serveSettings({ check = nobody }: { check?: CheckToken } =
   const store = SqliteStore.open(join(folder, 'gantry.db'))
   const vault = new Vault('a secret key for tests')
   const settings = new SettingsService(store, vault)
-  const profiles = new LlmProfiles({ store, vault, settings, openModel: makeOpenModel({ fetch }) })
+  const openModel = makeOpenModel({ fetch })
+  const { profiles } = openProfiles({ store, vault, settings, openModel, skillNames: async () => [] })
   const appProfiles = new AppProfiles({ profiles, settings, vault })
   const lines: string[] = []
   const http = new HttpServer({

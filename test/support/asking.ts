@@ -181,7 +181,11 @@ export class Life {
       ask: (request, _, signal) => world.ask(request, signal),
       cost: () => undefined,
     }
-    const models = new Models(async () => model, VAULT)
+    const models = new Models(
+      async () => model,
+      VAULT,
+      async llm => llm,
+    )
     const asides = new Asides({ journal, models, budgets })
     const sessions = new Sessions({
       store,
@@ -213,8 +217,11 @@ export class Life {
       titles: new Titles({ journal, asides, log, profile: () => fail('there are no profiles') }),
       heard: async () => undefined,
       left: async () => undefined,
+      worktree: async () => null,
       caution: async () => ({}),
       checkFolder: async () => undefined,
+      launch: () => fail('there are no agent profiles'),
+      loadPlugins: async () => ({ kits: [], pinned: [] }),
     })
     this.control = new Control({ store, journal, runner, sessions, vault: VAULT })
   }

@@ -9,7 +9,7 @@ export function refuseWhatCannotBe(llm: LLM, { sdk, vendor }: Named): void {
   }
   if (llm.auth_type === 'subscription') refuse('auth_type', 'subscriptions are not served; use an API key')
   if (llm.provider_connection_id && !llm.api_key)
-    refuse('provider_connection_id', 'provider connections are not served; set api_key')
+    refuse('provider_connection_id', 'there is no such provider connection; name another, or set api_key')
   if (!llm.native_tool_calling) refuse('native_tool_calling', 'tools are only called natively')
   if (llm.log_completions) refuse('log_completions', 'completions are not written to the disk of the server')
   if (llm.fallback_strategy) refuse('fallback_strategy', 'a conversation has one model at a time')

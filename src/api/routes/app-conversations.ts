@@ -221,6 +221,15 @@ export const appConversationRoutes = {
     responses: { 200: Success },
     errors: ['conversation_not_found', 'llm_profile_not_found'],
   }),
+  switchAppAcpModel: route({
+    method: 'POST',
+    path: '/api/v1/app-conversations/{conversation_id}/switch_acp_model',
+    summary: 'For agents of another protocol, which there are none of here: always refused',
+    ...one,
+    body: z.object({ model: z.string().min(1) }),
+    responses: { 200: Success },
+    errors: ['conversation_not_found', 'bad_request'],
+  }),
   readAppFile: route({
     method: 'GET',
     path: '/api/v1/app-conversations/{conversation_id}/file',

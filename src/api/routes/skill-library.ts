@@ -50,7 +50,7 @@ export const skillLibraryRoutes = {
     method: 'POST',
     path: '/api/v1/skills/marketplace-skills',
     tag,
-    summary: 'What marketplaces offer: nothing, for none is read, which the errors say',
+    summary: 'What marketplaces offer; the errors name those that cannot be read',
     access: 'caller',
     body: MarketplacesRequest,
     responses: { 200: MarketplaceSkillsResponse },

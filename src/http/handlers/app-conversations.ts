@@ -106,6 +106,10 @@ export const appConversationHandlers = (
       const llm = await profiles.forConversation(body.profile_name)
       return done(control.useLlm(params.conversation_id, llm))
     },
+    switchAppAcpModel: async ({ params }) => {
+      await appConversations.placeOf(params.conversation_id)
+      throw fault('bad_request', 'The agent of this conversation is not an ACP agent')
+    },
     readAppFile: async ({ params, query }) => {
       const { sandbox, folder } = await appConversations.placeOf(params.conversation_id)
       const files = new Files(await reach(sandbox))

@@ -19,6 +19,9 @@ export const conversationHandlers = (
 ): Handlers<typeof conversationRoutes> => ({
   startConversation: async ({ body, query }, call) => {
     if (body.egress && call.standing !== 'key') throw fault('unauthorized')
+    // To those confined to a sandbox, nothing exists that the user keeps.
+    if (body.agent_profile_id && call.standing === 'sandbox')
+      throw fault('agent_profile_not_found', body.agent_profile_id)
     const isKey = (candidate: string | undefined) =>
       call.standing === 'key' || (candidate !== undefined && auth.isKey(candidate))
     const { info, created } = await conversations.start(body, isKey, query.include_skills, call.scope)

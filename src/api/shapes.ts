@@ -1,0 +1,21 @@
+import { isRaw, type Method, type RouteSpec } from './route.ts'
+import { type Routes, routes } from './routes/index.ts'
+
+/** As much of a route as its caller needs to know at run time. */
+export interface Shape {
+  method: Method
+  path: string
+  /** Whether the last parameter takes the rest of the path, slashes included. */
+  rest?: true
+  /** Statuses whose body is not JSON. */
+  raw?: number[]
+}
+
+export const shapes = Object.fromEntries(
+  Object.entries<RouteSpec>(routes).map(([name, { method, path, rest, responses }]): [string, Shape] => {
+    const raw = Object.keys(responses)
+      .map(Number)
+      .filter(status => isRaw(responses[status]))
+    return [name, { method, path, ...(rest && { rest }), ...(raw.length > 0 && { raw }) }]
+  }),
+) as Record<keyof Routes, Shape>
