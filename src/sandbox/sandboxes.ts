@@ -27,6 +27,8 @@ export interface Asker {
   origin: string
   /** The host name of which the sites of opened ports are a part, with its port. */
   portsHost: string
+  /** Their client refuses the address of a server that has a path. */
+  pathless: boolean
 }
 
 /** Ports that clients of this interface expect to find named. */
@@ -259,7 +261,9 @@ export class Sandboxes {
   }
 }
 
-const urlOf = (id: string, { origin }: Asker): string => `${origin}/sandboxes/${id}`
+/** Who brings the sandbox's key is in it under our own address too. */
+const urlOf = (id: string, { origin, pathless, trusted }: Asker): string =>
+  pathless && trusted ? origin : `${origin}/sandboxes/${id}`
 
 function paged<T, U>(all: readonly T[], cursor: string | null, limit: number, show: (item: T) => U) {
   const start = /^\d{1,9}$/.test(cursor ?? '') ? Number(cursor) : 0

@@ -62,6 +62,32 @@ describe('what is told of a sandbox', { skip: NO_WALLS }, () => {
     await remove(info.id)
   })
 
+  test('the published Python client is told an address without a path, under which the key it is told opens that sandbox', async () => {
+    const { id } = await start()
+    const look = async (headers: Record<string, string>) => {
+      const answer = await fetch(`${server.url}/api/v1/sandboxes?id=${id}`, {
+        headers: { 'User-Agent': 'python-httpx/0.28.1', ...headers },
+      })
+      const [info] = (await answer.json()) as Awaited<ReturnType<typeof server.client.batchSandboxes>>
+      return { url: info!.exposed_urls![0]!.url, key: info!.session_api_key }
+    }
+    const { url, key } = await look({ 'X-Session-API-Key': server.key })
+    assert.equal(url, server.url)
+    const name = await fetch(`${url}/api/bash/execute_bash_command`, {
+      method: 'POST',
+      headers: { 'X-Session-API-Key': key!, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ command: 'touch only-here; ls' }),
+    })
+    assert.match(await name.text(), /only-here/)
+    assert.match(
+      JSON.stringify(await ask(server, 'POST', `/sandboxes/${id}/api/bash/execute_bash_command`, { command: 'ls' })),
+      /only-here/,
+    )
+    // Without a key there is none to tell by.
+    assert.equal((await look({})).url, `${server.url}/sandboxes/${id}`)
+    await remove(id)
+  })
+
   test('whoever brings no key is told none, and everything else', async () => {
     const { id, ...shown } = await start()
     const [anonymous] = await server.anonymous.batchSandboxes({ query: { id: [id] } })
