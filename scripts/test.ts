@@ -19,6 +19,8 @@ const child = spawn(
     // One more than the cores there should be: much of a test is waiting for other processes.
     '--test-concurrency=3',
     '--test-reporter=spec',
+    // What servers answer to the tests is compared with what they publish.
+    '--import=./test/support/validate.ts',
     `--test-timeout=${timeout}`,
     ...options,
     ...(files.length > 0 ? files : ['test/**/*.test.ts']),

@@ -22,11 +22,14 @@ const Remote = z.object({
   keep_alive: orNull(z.boolean()),
 })
 
-/** Who says no `type` may say `transport`, as settings do, or neither: a command is one, and what has a URL is elsewhere. */
+/**
+ * Settings write servers in another way: null for what is left out, and `transport` for the type, or neither: a command is one, and what
+ * has a URL is elsewhere.
+ */
 function typed(server: unknown): unknown {
-  if (typeof server !== 'object' || server === null || 'type' in server) return server
-  const { transport, command } = server as { transport?: unknown; command?: unknown }
-  return { ...server, type: transport ?? (command ? 'stdio' : 'http') }
+  if (typeof server !== 'object' || server === null || Array.isArray(server)) return server
+  const said: Record<string, unknown> = Object.fromEntries(Object.entries(server).filter(([, value]) => value !== null))
+  return { ...said, type: said.type ?? said.transport ?? (said.command ? 'stdio' : 'http') }
 }
 
 /** Secrets may be tokens of this server's making. */

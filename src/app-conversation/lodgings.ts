@@ -76,9 +76,11 @@ export class Lodgings {
     this.#expected.set(task, sandbox)
   }
 
-  /** Whoever was expected is there, or will not come. */
-  arrived(task: string): void {
+  /** Whoever was expected is there, or will not come. Returns where that was. */
+  arrived(task: string): string | undefined {
+    const sandbox = this.#expected.get(task)
     this.#expected.delete(task)
+    return sandbox
   }
 
   /** Lets go of a sandbox that was made for conversations, if none is left in it nor on its way. */

@@ -142,9 +142,17 @@ export class Starts {
     if (task.record.sandbox !== null) this.#parts.lodgings.expect(task.id, task.record.sandbox)
     const done = this.#carryOut(task, abort.signal).finally(() => {
       this.#jobs.delete(task.id)
-      this.#parts.lodgings.arrived(task.id)
+      return this.#arrived(task.id)
     })
     this.#jobs.set(task.id, { abort, done })
+  }
+
+  /** A conversation that is gone already found somebody expected where it was, and left the sandbox to them. Never rejects. */
+  async #arrived(id: string): Promise<void> {
+    const { lodgings, log } = this.#parts
+    const sandbox = lodgings.arrived(id)
+    if (sandbox === undefined || this.#closing.signal.aborted) return
+    await lodgings.leave(sandbox).catch(error => log.error('start', { task: id, error: traceOf(error) }))
   }
 
   /** Never rejects. */

@@ -3,15 +3,16 @@ import type { EventRecord } from '../store/store.ts'
 import type { Feed } from './feed.ts'
 import type { Journal } from './journal.ts'
 
-/** Resolves with the status in which a conversation comes to rest; while it waits for an answer it does not. */
+/** Resolves with the status in which a conversation comes to rest. */
 export type Settled = (id: string, signal: AbortSignal) => Promise<ConversationExecutionStatus>
 
+/** Those that wait for an answer rest only where `isRest` says so. */
 export const settling =
-  (feed: Feed, journal: Journal): Settled =>
+  (feed: Feed, journal: Journal, isRest = (status: string) => status !== 'waiting_for_confirmation'): Settled =>
   async (id, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<ConversationExecutionStatus>()
     const look = (status: unknown) => {
-      if (typeof status === 'string' && status !== 'running' && status !== 'waiting_for_confirmation')
+      if (typeof status === 'string' && status !== 'running' && isRest(status))
         resolve(status as ConversationExecutionStatus)
     }
     const leave = feed.listen(id, {

@@ -15,12 +15,12 @@ import type { Control } from '../conversation/control.ts'
 import type { Conversations } from '../conversation/conversations.ts'
 import type { Feed } from '../conversation/feed.ts'
 import type { Journal } from '../conversation/journal.ts'
+import { settling } from '../conversation/settled.ts'
 import { newId } from '../lib/id.ts'
 import { openAll, type Vault } from '../policy/secrets.ts'
 import type { LlmProfiles } from '../settings/profiles.ts'
 import type { SettingsService } from '../settings/settings.ts'
 import { type Prompt, promptOf } from './prompt.ts'
-import { atRest } from './rest.ts'
 
 export interface CompletionsParts {
   feed: Feed
@@ -165,7 +165,10 @@ export class Completions {
   ): Promise<ChatCompletion> {
     const { conversations, control } = this.#parts
     const late = AbortSignal.timeout(COMPLETION_MS)
-    const status = await atRest(this.#parts, id, AbortSignal.any([signal, late])).catch(async error => {
+    const { feed, journal } = this.#parts
+    // Nobody here can say yes to an action: one that waits for it is at rest.
+    const settled = settling(feed, journal, () => true)
+    const status = await settled(id, AbortSignal.any([signal, late])).catch(async error => {
       await control.interrupt(id).catch(() => undefined)
       throw late.aborted ? fault('completion_timeout', COMPLETION_MS / 1_000) : error
     })

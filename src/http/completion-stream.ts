@@ -41,5 +41,5 @@ export const completionStream = (
           out.end()
         })
     },
-    { headers, abandon: () => undefined },
+    { headers },
   )

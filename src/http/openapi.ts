@@ -13,12 +13,16 @@ const ValidationError = z
     input: z.unknown().optional(),
   })
   .meta({ id: 'ValidationError', title: 'ValidationError' })
+/** Some routes say the same under the names that their older clients look for, too: hence the loose objects. */
+const about = { code: z.string().optional(), retryable: z.boolean().optional() }
+/** A list where the request does not fit its declaration; else why what it asks for cannot be. */
 const HTTPValidationError = z
-  .object({ detail: z.array(ValidationError).optional() })
+  .looseObject({
+    detail: z.union([z.array(ValidationError), z.string(), z.looseObject({ message: z.string() })]).optional(),
+    ...about,
+  })
   .meta({ id: 'HTTPValidationError', title: 'HTTPValidationError' })
-const ErrorBody = z
-  .object({ detail: z.string(), code: z.string().optional(), retryable: z.boolean().optional() })
-  .meta({ id: 'Error' })
+const ErrorBody = z.looseObject({ detail: z.string(), ...about, error_id: z.string().optional() }).meta({ id: 'Error' })
 
 /** The key, in any form that a request can bring it. */
 const SCHEMES = {
@@ -100,11 +104,14 @@ function responses(spec: RouteSpec, keyed: boolean, schemas: Schemas): Json {
       description: code.replaceAll('_', ' '),
       content: { 'application/json': { schema: schemas.of(ErrorBody, 'output') } },
     }
-  if (spec.params || spec.query || spec.headers || spec.body || spec.upload)
-    result[422] ??= {
+  if (spec.params || spec.query || spec.headers || spec.body || spec.upload) {
+    const own = spec.responses[422]
+    const schema = own && !isRaw(own) ? z.union([own, HTTPValidationError]) : HTTPValidationError
+    result[422] = {
       description: 'Validation Error',
-      content: { 'application/json': { schema: schemas.of(HTTPValidationError, 'output') } },
+      content: { 'application/json': { schema: schemas.of(schema, 'output') } },
     }
+  }
   return result
 }
 

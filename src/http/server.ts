@@ -9,6 +9,7 @@ import { readJson } from './body.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { BODY_BYTES, REQUESTS_IN_FLIGHT } from './limits.ts'
 import type { Metrics } from './metrics.ts'
+import { isOpenai, openaiError, openaiInvalid } from './openai-errors.ts'
 import { judge, type OriginPolicy, provenanceOf } from './origin.ts'
 import { Plain, Reply, type Result, SANDBOXED, Streamed } from './reply.ts'
 import { Router } from './router.ts'
@@ -195,10 +196,12 @@ export class HttpServer {
   }
 
   #failure(error: unknown, route?: string): Answer {
-    if (error instanceof Invalid) return json(422, { detail: error.details })
+    if (error instanceof Invalid)
+      return json(422, isOpenai(route) ? openaiInvalid(error.details) : { detail: error.details })
     if (error instanceof Fault && error.status !== 500) {
       const { message, more, code, retryable, status } = error
-      const answer = json(status, { detail: more ? { message, ...more } : message, code, retryable })
+      const body = { detail: more ? { message, ...more } : message, code, retryable }
+      const answer = json(status, isOpenai(route) ? openaiError(error) : body)
       if (code === 'overloaded' || code === 'shutting_down') answer.headers['Retry-After'] = '1'
       if (error.retryAfter !== undefined) answer.headers['Retry-After'] = String(error.retryAfter)
       // The rest of the body is still on its way: the connection cannot be used again.

@@ -444,12 +444,15 @@ describe('hostile orders', () => {
   test('a start that a pause holds in the middle of a script is cancelled all the same', async t => {
     if (NO_GIT_SERVER) return t.skip(NO_GIT_SERVER)
     await using git = await GitServer.open()
-    await git.add('us/app', 'mkdir .openhands; echo "sleep 60" >.openhands/setup.sh; git add -A; git commit -qm x')
+    const script = 'touch begun; sleep 60'
+    await git.add('us/app', `mkdir .openhands; echo '${script}' >.openhands/setup.sh; git add -A; git commit -qm x`)
     await using own = await TestServer.start(reaching(git))
     await useAsGithub(own, git)
     const id = randomUUID()
     const body = { conversation_id: id, selected_repository: 'us/app', git_provider: 'github' as const }
     const { task } = await startAndAt(own, body, 'RUNNING_SETUP_SCRIPT', async () => {
+      const begun = () => inside(own, hex(id), 'ls /workspace/project/app/begun').catch(() => undefined)
+      await until('the script has begun', begun)
       await own.client.pauseSandbox({ params: { sandbox_id: hex(id) } })
       await own.client.deleteAppConversation({ params: { conversation_id: id } })
     })

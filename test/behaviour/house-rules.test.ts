@@ -143,6 +143,9 @@ describe('the direction of imports', () => {
       ({ target }) => target !== undefined && !isIn('git-providers', 'api', 'lib')(target),
     )
   })
+  test('gateway is one more way in: nothing but the wiring and http imports it', () => {
+    neverImports(except(...WIRING, 'http', 'gateway'), ({ target }) => isIn('gateway')(target))
+  })
   test('policy and agent do not import each other', () => {
     neverImports(from('policy'), ({ target }) => isIn('agent')(target))
     neverImports(from('agent'), ({ target }) => isIn('policy')(target))

@@ -27,12 +27,8 @@ describe('trying an MCP server out over the API', () => {
   test('one that can be used: its tools, what one of them says, and no field that is null', async () => {
     await using listener = await Listener.start(streamable())
     const { url } = listener
-    for (const server of [
-      { type: 'shttp', url },
-      { type: 'http', url },
-      { transport: 'streamable-http', url },
-      { url },
-    ])
+    const settings = { url, transport: 'http', headers: null, auth: null, command: null, args: null, enabled: true }
+    for (const server of [{ type: 'shttp', url }, { type: 'http', url }, { url }, settings])
       assert.deepEqual(await tried(server), { ok: true, tools: TOOLS })
     const tool_call = { name: 'shout', arguments: { text: 'hey' } }
     const { tool_result } = await tried({ url }, { tool_call })
@@ -55,6 +51,7 @@ describe('trying an MCP server out over the API', () => {
   test('what is no server is a 422 that does not repeat a secret', async () => {
     for (const body of [
       {},
+      { server: [] },
       { server: { type: 'carrier-pigeon', url: 'http://x' } },
       { server: { type: 'stdio', url: 'http://x' } },
       { server: { url: 'http://x' }, timeout: 0 },

@@ -7,15 +7,17 @@ import { InstalledPluginResponse } from '../../src/api/plugins.ts'
 import { packageOf } from '../../src/library/package.ts'
 import { placed, readPlugin } from '../../src/library/plugin.ts'
 import { inOne, placeOf } from '../../src/library/source.ts'
-import { AgentRig, type Talk } from '../support/agent.ts'
+import { AgentRig, held, sh, type Talk } from '../support/agent.ts'
 import { GitServer, NO_GIT_SERVER } from '../support/git-server.ts'
 import { Box, NO_WALLS } from '../support/hands.ts'
 import { NO_PYTHON, PYTHON } from '../support/inside.ts'
 import { stdio } from '../support/mcp-stdio.ts'
 import { call, finish, type Seen, say } from '../support/model-server.ts'
-import { caller, commit, sh, writing } from '../support/packages.ts'
+import { caller, commit, sh as inDefault, writing } from '../support/packages.ts'
+import { TOKEN } from '../support/repositories.ts'
+import { sampled } from '../support/sampled.ts'
 import { count } from '../support/server.ts'
-import { over, reaching } from '../support/starts.ts'
+import { over, reaching, useAsGithub } from '../support/starts.ts'
 import { until } from '../support/wait.ts'
 
 const ROOT = `\${CLAUDE_PLUGIN_ROOT}`
@@ -138,6 +140,9 @@ test('a source is understood in all forms that people write, and in one text say
   }
 })
 
+/** Each takes a second or two, and stands by itself. */
+const sometimes = sampled(2)
+
 describe('plugins of a server', { skip: NO_WALLS || NO_GIT_SERVER || NO_PYTHON }, () => {
   let git: GitServer
   let rig: AgentRig
@@ -246,7 +251,7 @@ describe('plugins of a server', { skip: NO_WALLS || NO_GIT_SERVER || NO_PYTHON }
     await uninstall('pinned')
   })
 
-  test('that cannot be had refuse the order, and no conversation is there', async () => {
+  sometimes('that cannot be had refuse the order, and no conversation is there', async () => {
     const start = (plugins: object[]) =>
       request('POST', '/api/conversations', {
         agent: { llm: rig.model.llm() },
@@ -305,7 +310,47 @@ describe('plugins of a server', { skip: NO_WALLS || NO_GIT_SERVER || NO_PYTHON }
     assert.equal(nobody.status, 404)
   })
 
-  test('work in a sandbox of their own conversation, and come with an order for a conversation', async () => {
+  sometimes('that are loaded during a run leave it alone, and are there in the next', async () => {
+    const talk = await rig.begin({
+      say: 'go',
+      script: (_, n) => [sh(held('plugin')), finish(), call('echo', { text: 'later' }), finish()][n]!,
+    })
+    const folder = (await talk.info()).workspace.working_dir
+    await until('it runs', () => inDefault(rig.server, `[ -e ${folder}/plugin.begun ] && echo yes || true`))
+    const { status } = await request('POST', `/api/conversations/${talk.id}/load_plugin`, { plugin_ref: url })
+    assert.equal(status, 200)
+    await inDefault(rig.server, `touch ${folder}/plugin.go`)
+    await talk.comesTo('finished')
+    assert.equal((await talk.notation()).includes('Error terminal'), false)
+    assert.doesNotMatch(toldTo(talk), /"echo"/)
+    await talk.say('and now')
+    await until('it was asked four times', () => talk.asked === 4)
+    await talk.comesTo('finished')
+    assert.match(toldTo(talk), /good heard later/)
+  })
+
+  sometimes('that need a token are installed by whoever has the key, and never fetched for an order', async () => {
+    await git.add('ann/private', commit(writing({ 'commands/hidden.md': 'Hidden.' })), { token: TOKEN })
+    await useAsGithub(rig.server, git, TOKEN)
+    const source = `http://${git.host}/ann/private.git`
+    const start = (more: object) =>
+      request('POST', '/api/conversations', {
+        agent: { llm: rig.model.llm() },
+        workspace: { working_dir: '/workspace/private' },
+        plugins: [{ source }],
+        ...more,
+      })
+    const refused = await start({})
+    assert.deepEqual([refused.status, /shows no repository/.test(refused.text)], [400, true], refused.text)
+    const offline = await start({ plugins: [{ source: url }], egress: { mode: 'none', hosts: [] } })
+    assert.deepEqual([offline.status, /network policy/.test(offline.text)], [400, true], offline.text)
+    assert.equal((await install(source)).name, 'private')
+    assert.equal((await start({})).status, 201)
+    assert.ok(git.asked.some(({ token }) => token === TOKEN))
+    await uninstall('private')
+  })
+
+  sometimes('work in a sandbox of their own conversation, and come with an order for a conversation', async () => {
     const { body } = await request('POST', '/api/v1/app-conversations', {
       plugins: [{ source: url, parameters: { city: 'Bern' } }],
       initial_message: { content: [{ type: 'text', text: 'go' }] },
@@ -327,7 +372,7 @@ describe('plugins of a server', { skip: NO_WALLS || NO_GIT_SERVER || NO_PYTHON }
     assert.deepEqual([refused.status, /plugins: /.test(refused.text)], [422, true])
   })
 
-  test('of a project are listed for whoever is in its sandbox, and named by their path', async () => {
+  sometimes('of a project are listed for whoever is in its sandbox, and named by their path', async () => {
     const box = await Box.start(rig.server)
     await box.sh(`mkdir -p /workspace/p && cd /workspace/p && ${writing(WEATHER, '.agents/plugins/weather')}
       mkdir -p .agents/plugins/broken/.plugin && echo '{' >.agents/plugins/broken/.plugin/plugin.json`)
@@ -345,7 +390,10 @@ describe('plugins of a server', { skip: NO_WALLS || NO_GIT_SERVER || NO_PYTHON }
     })
     assert.equal(info.agent.mcp_config.sky?.command, PYTHON)
     assert.equal(
-      await sh(rig.server, 'ls ~/.agents/installed/plugins/*/weather/sky.py >/dev/null 2>&1 && echo here || echo not'),
+      await inDefault(
+        rig.server,
+        'ls ~/.agents/installed/plugins/*/weather/sky.py >/dev/null 2>&1 && echo here || echo not',
+      ),
       'here',
     )
     assert.match(await box.sh('ls ~/.agents/installed/plugins/*/weather'), /sky\.py/)

@@ -80,7 +80,9 @@ describe('what is told of a sandbox', { skip: NO_WALLS }, () => {
     })
     assert.match(await name.text(), /only-here/)
     assert.match(
-      JSON.stringify(await ask(server, 'POST', `/sandboxes/${id}/api/bash/execute_bash_command`, { command: 'ls' })),
+      JSON.stringify(
+        await ask(server, 'POST', `/sandboxes/${id}/api/bash/execute_bash_command`, { body: { command: 'ls' } }),
+      ),
       /only-here/,
     )
     // Without a key there is none to tell by.

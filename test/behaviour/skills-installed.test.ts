@@ -8,6 +8,7 @@ import { NO_PYTHON, PYTHON } from '../support/inside.ts'
 import { stdio } from '../support/mcp-stdio.ts'
 import { call, finish, type Seen, say } from '../support/model-server.ts'
 import { caller, commit, sh, writing } from '../support/packages.ts'
+import { sampled } from '../support/sampled.ts'
 import { count, DEEP } from '../support/server.ts'
 import { reaching } from '../support/starts.ts'
 
@@ -63,6 +64,9 @@ const remove = (name: string) => request('DELETE', `/api/skills/installed/${name
 const folder = (path: string, files: Record<string, string>) =>
   sh(rig.server, `rm -rf ${path}; mkdir -p ${path}; ${writing(files, path)}`)
 
+/** Each takes a second or two, and stands by itself. */
+const sometimes = sampled(2)
+
 describe('an installed skill', { skip: NO_WALLS || NO_GIT_SERVER }, () => {
   test('comes from a folder of the default sandbox, and is there until it is uninstalled, across a crash', async () => {
     await folder('/workspace/greeting', { 'SKILL.md': GREETING, 'scripts/hello.sh': 'echo hello' })
@@ -91,7 +95,7 @@ describe('an installed skill', { skip: NO_WALLS || NO_GIT_SERVER }, () => {
       assert.deepEqual([answer.status, answer.body.detail], [404, "Skill 'greeting' is not installed"])
   })
 
-  test('comes from a repository: its default branch, a tag, a commit, a folder of it', async () => {
+  sometimes('comes from a repository: its default branch, a tag, a commit, a folder of it', async () => {
     const url = `http://${git.host}/ann/skills.git`
     const head = git.sh('ann/skills', 'git rev-parse main')
     const tag = git.sh('ann/skills', 'git rev-parse v1')
@@ -111,7 +115,7 @@ describe('an installed skill', { skip: NO_WALLS || NO_GIT_SERVER }, () => {
     await remove('deep')
   })
 
-  test('is not replaced but by force, and is not there twice', async () => {
+  sometimes('is not replaced but by force, and is not there twice', async () => {
     await folder('/workspace/twice', { 'SKILL.md': skill('twice', 'one') })
     await installed('/workspace/twice')
     await folder('/workspace/twice', { 'SKILL.md': skill('twice', 'two') })
@@ -211,7 +215,7 @@ describe('an installed skill', { skip: NO_WALLS || NO_GIT_SERVER }, () => {
     await remove('greeting')
   })
 
-  test('brings the servers it names, for somebody with the key installed it', { skip: NO_PYTHON }, async () => {
+  sometimes('brings the servers it names, for somebody with the key installed it', { skip: NO_PYTHON }, async () => {
     await folder('/workspace/serving', {
       'SKILL.md': `---\nname: serving\ndescription: Serves.\nmcp_tools:\n  good:\n    command: ${PYTHON}\n    args: [/workspace/serving/server.py, good]\n---\nServe.`,
       'server.py': stdio('good').args![1]!,
@@ -226,7 +230,7 @@ describe('an installed skill', { skip: NO_WALLS || NO_GIT_SERVER }, () => {
 describe('marketplaces', { skip: NO_WALLS || NO_GIT_SERVER }, () => {
   const offered = async () => (await request('GET', '/api/skills/marketplace')).body.skills
 
-  test('offer skills that can be installed by the source they name', async () => {
+  sometimes('offer skills that can be installed by the source they name', async () => {
     const [offer, ...others] = await offered()
     assert.deepEqual(others, [])
     assert.deepEqual([offer.name, offer.description, offer.installed], ['offered', 'From the market.', false])
@@ -235,7 +239,7 @@ describe('marketplaces', { skip: NO_WALLS || NO_GIT_SERVER }, () => {
     await remove('offered')
   })
 
-  test('are read again when that is asked for, and say what is wrong', async () => {
+  sometimes('are read again when that is asked for, and say what is wrong', async () => {
     const sync = async () => (await request('POST', '/api/skills/sync')).body
     assert.deepEqual(await sync(), { status: 'success', message: '1 marketplaces offer 2 packages' })
     await git.change('ann/market', commit('echo x >.claude-plugin/marketplace.json'))

@@ -38,7 +38,7 @@ describe('what others do wrong: the table', () => {
   test('names tests that are there', async () => {
     const tests = join(import.meta.dirname, '..')
     for (const { no, proofs } of WEAKNESSES)
-      for (const [file, title] of proofs) {
+      for (const { file, title } of proofs) {
         const text = await readFile(join(tests, file), 'utf8')
         const calls = ["'", '"', '`'].flatMap(quote =>
           ['test', 'it', 'promise', 'describe'].map(name => `${name}(${quote}${title}`),
@@ -189,6 +189,27 @@ describe('what others do wrong: tried', () => {
     await gone(id)
   })
 
+  const MOMENTS = count({ sample: 3, deep: 60 })
+  test(`W-22 ${MOMENTS} conversations that are deleted the moment they are there leave no sandbox`, async () => {
+    for (let moment = 0; moment < MOMENTS; moment++) {
+      const id = randomUUID()
+      const task = await server.client.startAppConversation({ body: { conversation_id: id, llm_model: 'demo/guide' } })
+      // What waits to be said makes the moment longer.
+      const body = { content: aMessage('Waiting').content }
+      const waiting = { conversation_id: `task-${task.id}` }
+      await Promise.all(Array.from({ length: 6 }, () => server.client.addPendingMessage({ params: waiting, body })))
+      // By the other generation, which knows nothing of starts, as soon as there is something to delete.
+      const params = { conversation_id: id }
+      for (let isGone = false; !isGone; )
+        isGone = await server.client.deleteConversation({ params }).then(
+          () => true,
+          error => assert.ok(refusal(404)(error), error) ?? false,
+        )
+      await overOrForgotten(server, task.id)
+      await until('no sandbox is left', async () => (await server.client.searchSandboxes()).items.length === 0)
+    }
+  })
+
   test('W-30 changes of one conversation that come at the same time all count', async () => {
     const { id } = await started(server)
     const change = (body: object) =>
@@ -306,7 +327,8 @@ describe('what others do wrong: tried on a record that is slow, or cannot be wri
     const real = new StartTasks(store, vault)
     const tasks = Object.assign(Object.create(real), boundTo(real), records(real)) as StartTasks
     const nothing = async () => undefined
-    const lodgings = { checkRoom: nothing, place: () => Promise.reject(fault('sandbox_not_found')), arrived: nothing }
+    const place = () => Promise.reject(fault('sandbox_not_found'))
+    const lodgings = { checkRoom: nothing, place, arrived: () => undefined }
     const parts = { store, tasks, vault, lodgings, agentProfiles: { forOrder: nothing }, log: { error: nothing } }
     const starts = new Starts(parts as unknown as StartsParts)
     return {

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
@@ -17,6 +18,11 @@ export interface Exchange {
   body?: string | Uint8Array
 }
 
+/** Where every exchange is told: who validates answers listens there. */
+export const EXCHANGES = 'gantry.test.exchange'
+export type Exchanged = Answer & { method: string; path: string }
+
+const told = channel(EXCHANGES)
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
 /** A request that says exactly what it is told to: unlike `fetch` it sends any Host, Origin, Cookie and Sec-Fetch-Site. */
@@ -28,7 +34,9 @@ export async function exchange(
   const sent = request({ agent, hostname, port, method, path, headers })
   sent.end(body)
   const [response] = await once(sent, 'response')
-  return { status: response.statusCode, headers: response.headers, text: await text(response) }
+  const answer = { status: response.statusCode, headers: response.headers, text: await text(response) }
+  told.publish({ ...answer, method, path } satisfies Exchanged)
+  return answer
 }
 
 /** The same with a JSON body. */

@@ -46,7 +46,7 @@ export async function sandboxesLeft(server: TestServer): Promise<string[]> {
 }
 
 /** Waits until a start is over, or forgotten with its conversation. */
-export const overOrForgotten = (server: TestServer, id: string): Promise<true> =>
+export const overOrForgotten = (server: TestServer, id: string): Promise<boolean> =>
   until('the start is over or forgotten', async () => {
     const [task] = await server.client.batchStartTasks({ query: { ids: [id] } })
     return !task || task.status === 'READY' || task.status === 'ERROR'

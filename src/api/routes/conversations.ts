@@ -27,7 +27,7 @@ export const conversationRoutes = {
     body: StartConversationRequest,
     bodyLimit: LARGE_BODY,
     responses: { 201: ConversationInfo, 200: ConversationInfo },
-    errors: ['agent_profile_not_found'],
+    errors: ['agent_profile_not_found', 'package_not_fetched', 'package_invalid'],
   }),
   searchConversations: route({
     method: 'GET',

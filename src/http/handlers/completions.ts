@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http'
 import { CONVERSATION_HEADER } from '../../api/completions.ts'
 import { Fault } from '../../api/errors.ts'
 import type { completionRoutes } from '../../api/routes/completions.ts'
 import type { Completions } from '../../gateway/completions.ts'
 import { completionStream } from '../completion-stream.ts'
 import { openaiError } from '../openai-errors.ts'
+import { presence } from '../presence.ts'
 import { Reply } from '../reply.ts'
 import type { Handlers } from '../server.ts'
 
@@ -29,12 +29,3 @@ export const completionHandlers = (completions: Completions): Handlers<typeof co
     }
   },
 })
-
-/** Whether the caller is still there, for as long as somebody wants to know. */
-function presence({ socket }: IncomingMessage): { signal: AbortSignal; end(): void } {
-  const gone = new AbortController()
-  const leave = () => gone.abort(new Error('The caller has gone'))
-  socket.once('close', leave)
-  if (socket.destroyed) leave()
-  return { signal: gone.signal, end: () => void socket.off('close', leave) }
-}

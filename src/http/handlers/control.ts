@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type * as z from 'zod'
 import { USABLE_TOOLS } from '../../agent/toolbox.ts'
 import type { LocalModelServer } from '../../api/control.ts'
@@ -9,6 +8,7 @@ import type { Forks } from '../../conversation/fork.ts'
 import type { Goals } from '../../conversation/goals.ts'
 import type { Thinking } from '../../conversation/thinking.ts'
 import type { Auth } from '../auth.ts'
+import { whileThere } from '../presence.ts'
 import { Reply } from '../reply.ts'
 import type { Handlers } from '../server.ts'
 
@@ -78,17 +78,5 @@ export const controlHandlers = (parts: ControlHandlersParts): Handlers<typeof co
     },
     localModels: () => localModels(),
     listTools: async () => [...USABLE_TOOLS],
-  }
-}
-
-/** Does something whose signal is aborted when the caller has gone. */
-async function whileThere<T>({ socket }: IncomingMessage, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const gone = new AbortController()
-  const leave = () => gone.abort()
-  socket.once('close', leave)
-  try {
-    return await work(gone.signal)
-  } finally {
-    socket.off('close', leave)
   }
 }
