@@ -32,7 +32,18 @@ export const LocalWorkspace = z
   .meta({ id: 'LocalWorkspace' })
 export type LocalWorkspace = z.output<typeof LocalWorkspace>
 
-export const Tags = z.record(z.string().regex(/^[a-z0-9]+$/), z.string().max(256))
+/** They are told with every list. */
+const TAGS = 100
+
+export const Tags = z
+  .record(
+    z
+      .string()
+      .max(64)
+      .regex(/^[a-z0-9]+$/),
+    z.string().max(256),
+  )
+  .refine(tags => Object.keys(tags).length <= TAGS, `At most ${TAGS} tags`)
 export type Tags = z.output<typeof Tags>
 
 export const PluginSource = z

@@ -12,7 +12,7 @@ import { hookStages } from '../api/hooks.ts'
 import type { SandboxStatus } from '../api/sandboxes.ts'
 import type { Conversations } from '../conversation/conversations.ts'
 import type { Journal } from '../conversation/journal.ts'
-import { canonicalUuid, hexUuid } from '../lib/id.ts'
+import { hexUuid } from '../lib/id.ts'
 import { Turns } from '../lib/turns.ts'
 import { DEFAULT_SANDBOX } from '../sandbox/sandbox.ts'
 import type { Asker, Sandboxes } from '../sandbox/sandboxes.ts'
@@ -44,19 +44,17 @@ export class AppConversations {
     this.#parts = parts
   }
 
-  /** The cursor is the id of the first of the page; what is none is the beginning. */
   async search(filter: ConversationFilter, page: Page, asker: Asker) {
     const { store } = this.#parts
-    const from = page.id ? canonicalUuid(page.id) : undefined
     const { items, next } = await store.searchConversations({
       ...filter,
       order: page.order,
       descending: page.descending,
       limit: page.limit,
-      ...(from && { from }),
+      ...(page.id && { from: page.id }),
     })
     const shown = await this.#show(items, asker)
-    return { items: shown.filter(item => item !== null), next_page_id: next ? hexUuid(next) : null }
+    return { items: shown.filter(item => item !== null), next_page_id: next ?? null }
   }
 
   count(filter: ConversationFilter): Promise<number> {

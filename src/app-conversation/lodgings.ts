@@ -61,14 +61,25 @@ export class Lodgings {
 
   /** Makes it where it is to be one of its own, and resolves when a command could run in it. */
   async enter({ id, conversation, record }: StartTask): Promise<void> {
-    const { sandboxes, settings } = this.#parts
+    const { sandboxes } = this.#parts
     const sandbox = record.sandbox ?? DEFAULT_SANDBOX
     this.#expected.set(id, sandbox)
-    if (sandbox === hexUuid(conversation)) {
-      const { app, flat } = await settings.full()
-      await sandboxes.lodge(sandbox, specFor(sandboxes.spec(app.default_sandbox_spec_id ?? undefined), flat))
-    }
+    if (sandbox === hexUuid(conversation)) await this.#lodge(sandbox)
     await sandboxes.wake(sandbox)
+  }
+
+  /** Has one run again. One that is gone is made anew, without its files, where a conversation still belongs. */
+  async resume(sandbox: string): Promise<void> {
+    const { store, sandboxes } = this.#parts
+    const isGone = !sandboxes.has(sandbox) && !sandboxes.isLodging(sandbox)
+    if (isGone && (await store.countConversations({ sandbox })) > 0) await this.#lodge(sandbox)
+    await sandboxes.resume(sandbox)
+  }
+
+  async #lodge(sandbox: string): Promise<void> {
+    const { sandboxes, settings } = this.#parts
+    const { app, flat } = await settings.full()
+    await sandboxes.lodge(sandbox, specFor(sandboxes.spec(app.default_sandbox_spec_id ?? undefined), flat))
   }
 
   /** Somebody is on the way there, since before a crash. */

@@ -30,7 +30,7 @@ export interface StartRecord {
   steps: StartStep[]
 }
 
-export interface StartTask extends Omit<StartTaskRow, 'json' | 'open' | 'damaged'> {
+export interface StartTask extends Omit<StartTaskRow, 'json' | 'order' | 'open' | 'damaged'> {
   record: StartRecord
 }
 
@@ -82,15 +82,16 @@ export function newStartTask(
 export const digestOf = (request: AppConversationStartRequest, vault: Vault): string =>
   vault.derive(`order ${createHash('sha256').update(JSON.stringify(request)).digest('hex')}`)
 
-export const toRow = ({ record, ...task }: StartTask): StartTaskRow => ({
+export const toRow = ({ record: { request, ...progress }, ...task }: StartTask): StartTaskRow => ({
   ...task,
-  open: !isOver(record),
-  json: JSON.stringify(record),
+  open: !isOver(progress),
+  json: JSON.stringify(progress),
+  order: JSON.stringify(request),
 })
 
 /** One that did not survive on disk has failed: what it would have led to is unknown. */
-export function fromRow({ json, open, damaged, ...task }: StartTaskRow): StartTask {
-  return { ...task, record: damaged ? UNREADABLE : JSON.parse(json) }
+export function fromRow({ json, order, open, damaged, ...task }: StartTaskRow): StartTask {
+  return { ...task, record: damaged ? UNREADABLE : { ...JSON.parse(json), request: JSON.parse(order) } }
 }
 
 const UNREADABLE: StartRecord = {

@@ -14,6 +14,9 @@ import {
   toRow,
 } from './start-task.ts'
 
+/** A page is cut short rather than made larger: orders carry pictures. */
+const PAGE_CHARACTERS = 16 * 1024 * 1024
+
 /** Told of every change, after it is durable. Must not throw. */
 type Watcher = (task: StartTask) => void
 
@@ -96,11 +99,11 @@ export class StartTasks {
     return (await this.#store.openStartTasks()).map(fromRow)
   }
 
-  /** `offset` is where the page starts. */
-  async search(filter: StartTaskFilter, page: { offset: number; limit: number; descending: boolean }) {
-    const rows = await this.#store.searchStartTasks({ ...filter, ...page, limit: page.limit + 1 })
-    const isMore = rows.length > page.limit
-    return { tasks: rows.slice(0, page.limit).map(fromRow), next: isMore ? page.offset + page.limit : null }
+  async search(filter: StartTaskFilter, page: { from: string | null; limit: number; descending: boolean }) {
+    const { from, ...rest } = page
+    const query = { ...filter, ...rest, ...(from && { from }), characters: PAGE_CHARACTERS }
+    const { items, next } = await this.#store.searchStartTasks(query)
+    return { tasks: items.map(fromRow), next: next ?? null }
   }
 
   count(filter: StartTaskFilter): Promise<number> {

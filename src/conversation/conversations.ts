@@ -10,7 +10,7 @@ import {
 } from '../api/conversations.ts'
 import { fault } from '../api/errors.ts'
 import type { Event, SendMessageRequest } from '../api/events.ts'
-import { canonicalUuid, hexUuid, newId } from '../lib/id.ts'
+import { newId } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { now } from '../lib/time.ts'
 import { unsupportedAnalyzers } from '../policy/risk.ts'
@@ -182,11 +182,10 @@ export class Conversations {
 
   async search(query: Omit<ConversationQuery, 'from'> & { pageId?: string | null }, includeSkills = false) {
     const { pageId, ...rest } = query
-    const from = pageId ? canonicalUuid(pageId) : undefined
-    const page = await this.#parts.store.searchConversations({ ...rest, ...(from && { from }) })
+    const page = await this.#parts.store.searchConversations({ ...rest, ...(pageId && { from: pageId }) })
     return {
       items: await this.#infos(page.items, includeSkills),
-      next_page_id: page.next ? hexUuid(page.next) : null,
+      next_page_id: page.next ?? null,
     }
   }
 

@@ -70,7 +70,7 @@ export class Sandboxes {
 
   /** For a conversation: made under this id unless it is there, and gone with the last conversation in it. */
   async lodge(id: string, spec: SandboxSpec): Promise<void> {
-    if (!this.has(id)) await this.#parts.keeper.add(id, spec, { lodging: true })
+    if (!this.#parts.keeper.find(id)) await this.#parts.keeper.add(id, spec, { lodging: true })
   }
 
   /** Those that were made for conversations and run. */

@@ -107,7 +107,9 @@ const steps = [
     conversation TEXT NOT NULL,
     key TEXT UNIQUE,
     json TEXT NOT NULL,
-    crc INTEGER NOT NULL
+    crc INTEGER NOT NULL,
+    "order" TEXT NOT NULL,
+    order_crc INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX start_tasks_created ON start_tasks (created_at, id);
   CREATE INDEX start_tasks_conversation ON start_tasks (conversation, created_at, id);

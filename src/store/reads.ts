@@ -71,20 +71,20 @@ export class Reads {
   async searchConversations(query: ConversationQuery) {
     const column = query.order === 'created' ? 'created_at' : 'updated_at'
     const [direction, beyond] = query.descending ? ['DESC', '<='] : ['ASC', '>=']
-    const from =
-      query.from === undefined
-        ? undefined
-        : this.#sql.get<{ at: number; no: number }>(
-            `SELECT ${column} AS at, no FROM conversations WHERE id = ?`,
-            query.from,
-          )
-    const { where, values } = filtered(query).add(`(${column}, no) ${beyond} (?, ?)`, from?.at, from?.no)
+    const [, at, no] = /^(\d{1,16})\.(\d{1,15})$/.exec(query.from ?? '') ?? []
+    const { where, values } = filtered(query).add(
+      `(${column}, no) ${beyond} (?, ?)`,
+      at && Number(at),
+      no && Number(no),
+    )
     const rows = this.#sql.all<ConversationRow>(
       `SELECT ${CONVERSATION} FROM conversations ${where}
        ORDER BY ${column} ${direction}, no ${direction} LIMIT ?`,
       ...[...values, query.limit + 1],
     )
-    return { items: rows.slice(0, query.limit).map(conversation), next: rows[query.limit]?.id }
+    const next = rows[query.limit]
+    const nextAt = query.order === 'created' ? next?.createdAt : next?.updatedAt
+    return { items: rows.slice(0, query.limit).map(conversation), next: next && `${nextAt}.${next.no}` }
   }
 
   async countConversations(filter: ConversationFilter = {}): Promise<number> {
@@ -180,7 +180,7 @@ export class Reads {
     return this.#start.open()
   }
 
-  async searchStartTasks(query: StartTaskQuery): Promise<StartTaskRow[]> {
+  async searchStartTasks(query: StartTaskQuery) {
     return this.#start.search(query)
   }
 

@@ -241,7 +241,8 @@ function sizeOf(write: Write): number {
       : {}
   texts.push(state, ...Object.values(parts), ...events.flatMap(({ json, text = '' }) => [json, text]))
   if (write.do === 'document') texts.push(write.json)
-  if (write.do === 'start-task' || write.do === 'pending') texts.push(write.row.json)
+  if (write.do === 'start-task') texts.push(write.row.json, write.row.order)
+  if (write.do === 'pending') texts.push(write.row.json)
   if (write.do === 'delete') texts.push(write.farewell ?? '')
   if (write.do === 'bash') texts.push(...write.append.events.map(({ json }) => json))
   return texts.reduce((sum, text) => sum + text.length, 1)

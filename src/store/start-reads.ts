@@ -1,9 +1,11 @@
 import { Conditions, checksum, type Statements } from './database.ts'
 import type { PendingRow, StartTaskFilter, StartTaskQuery, StartTaskRow } from './store.ts'
 
-const TASK = `id, created_at AS createdAt, updated_at AS updatedAt, version, open, conversation, key, json, crc`
+const TASK = `id, created_at AS createdAt, updated_at AS updatedAt, version, open, conversation, key, json, crc,
+  "order", order_crc AS orderCrc`
 const PENDING = 'id, conversation, created_at AS createdAt, json, crc'
 
+type StoredTask = Stored<StartTaskRow> & { orderCrc: number }
 type Stored<Row> = Omit<Row, 'open'> & { open?: number; crc: number }
 
 /** Reads what is being started, and what waits to be said. */
@@ -27,20 +29,29 @@ export class StartReads {
   }
 
   open(): StartTaskRow[] {
-    return this.#sql
-      .all<Stored<StartTaskRow>>(`SELECT ${TASK} FROM start_tasks WHERE open = 1 ORDER BY created_at, id`)
-      .map(task)
+    return this.#sql.all<StoredTask>(`SELECT ${TASK} FROM start_tasks WHERE open = 1 ORDER BY created_at, id`).map(task)
   }
 
-  search(query: StartTaskQuery): StartTaskRow[] {
-    const { where, values } = conditionsOf(query)
-    const direction = query.descending ? 'DESC' : 'ASC'
-    return this.#sql
-      .all<Stored<StartTaskRow>>(
-        `SELECT ${TASK} FROM start_tasks ${where} ORDER BY created_at ${direction}, id ${direction} LIMIT ? OFFSET ?`,
-        ...[...values, query.limit, query.offset],
-      )
-      .map(task)
+  search(query: StartTaskQuery): { items: StartTaskRow[]; next: string | undefined } {
+    const [, at, id] = /^(\d{1,16})\.([\w-]{1,64})$/.exec(query.from ?? '') ?? []
+    const [direction, beyond] = query.descending ? ['DESC', '<='] : ['ASC', '>=']
+    const { where, values } = conditionsOf(query).add(`(created_at, id) ${beyond} (?, ?)`, at && Number(at), id)
+    const names = this.#sql.all<{ id: string; createdAt: number; size: number }>(
+      `SELECT id, created_at AS createdAt, length(json) + length("order") AS size FROM start_tasks ${where}
+       ORDER BY created_at ${direction}, id ${direction} LIMIT ?`,
+      ...[...values, query.limit + 1],
+    )
+    const { characters = Number.POSITIVE_INFINITY } = query
+    let length = 0
+    const fits = names.slice(0, query.limit).filter(({ size }, i) => {
+      length += size
+      return i === 0 || length <= characters
+    })
+    const next = names[fits.length]
+    return {
+      items: this.tasks(fits.map(({ id }) => id)).flatMap(found => found ?? []),
+      next: next && `${next.createdAt}.${next.id}`,
+    }
   }
 
   count(filter: StartTaskFilter): number {
@@ -64,7 +75,7 @@ export class StartReads {
   }
 
   #task(condition: string, value: string): StartTaskRow | undefined {
-    const row = this.#sql.get<Stored<StartTaskRow>>(`SELECT ${TASK} FROM start_tasks WHERE ${condition} LIMIT 1`, value)
+    const row = this.#sql.get<StoredTask>(`SELECT ${TASK} FROM start_tasks WHERE ${condition} LIMIT 1`, value)
     return row && task(row)
   }
 }
@@ -72,7 +83,10 @@ export class StartReads {
 const conditionsOf = ({ conversation, createdFrom }: StartTaskFilter): Conditions =>
   new Conditions().add('conversation = ?', conversation).add('created_at >= ?', createdFrom)
 
-const task = (row: Stored<StartTaskRow>): StartTaskRow => ({ ...intact(row), open: row.open === 1 }) as StartTaskRow
+function task({ orderCrc, ...row }: StoredTask): StartTaskRow {
+  const damaged = checksum(row.order) !== orderCrc && { damaged: true }
+  return { ...intact(row), open: row.open === 1, ...damaged } as StartTaskRow
+}
 
 function intact<Row extends { json: string }>({ crc, ...row }: Row & { crc: number }): Omit<Row, 'crc'> {
   return checksum(row.json) === crc ? (row as never) : ({ ...row, damaged: true } as never)

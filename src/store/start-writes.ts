@@ -14,24 +14,36 @@ export class StartWrites {
     this.#sql = sql
   }
 
-  task({ id, createdAt, updatedAt, version, open, conversation, key, json }: StartTaskRow): true | 'conflict' {
+  task({ id, createdAt, updatedAt, version, open, conversation, key, json, order }: StartTaskRow): true | 'conflict' {
     if (version > 0) {
       const written = this.#sql.run(
         `UPDATE start_tasks SET updated_at = ?, version = version + 1, open = ?, key = ?, json = ?, crc = ?
          WHERE id = ? AND version = ?`,
         ...[updatedAt, open ? 1 : 0, key, json, checksum(json), id, version],
       )
-      return written === 1 || 'conflict'
+      if (written === 0) return 'conflict'
+      this.#sql.run(
+        'UPDATE start_tasks SET "order" = ?1, order_crc = ?2 WHERE id = ?3 AND order_crc <> ?2',
+        ...[order, checksum(order), id],
+      )
+      return true
     }
-    this.#sql.run(
+    const old = this.#sql.all<{ conversation: string }>(
       `DELETE FROM start_tasks WHERE id IN
-         (SELECT id FROM start_tasks WHERE open = 0 AND created_at < ? ORDER BY created_at LIMIT ${PRUNED})`,
+         (SELECT id FROM start_tasks WHERE open = 0 AND created_at < ? ORDER BY created_at LIMIT ${PRUNED})
+       RETURNING conversation`,
       createdAt - KEPT_MICROS,
     )
+    // What waited for a start that failed.
+    for (const { conversation } of old)
+      this.#sql.run(
+        `DELETE FROM pending_messages WHERE conversation = ?1 AND NOT EXISTS (SELECT 1 FROM conversations WHERE id = ?1)`,
+        conversation,
+      )
     const written = this.#sql.run(
-      `INSERT INTO start_tasks (id, created_at, updated_at, version, open, conversation, key, json, crc)
-       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      ...[id, createdAt, updatedAt, open ? 1 : 0, conversation, key, json, checksum(json)],
+      `INSERT INTO start_tasks (id, created_at, updated_at, version, open, conversation, key, json, crc, "order", order_crc)
+       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      ...[id, createdAt, updatedAt, open ? 1 : 0, conversation, key, json, checksum(json), order, checksum(order)],
     )
     return written === 1 || 'conflict'
   }

@@ -73,7 +73,7 @@ export interface Store extends WebhookStore {
   startTaskOf(conversation: string): Promise<StartTaskRow | undefined>
   /** Those that have not come to an end, oldest first. */
   openStartTasks(): Promise<StartTaskRow[]>
-  searchStartTasks(query: StartTaskQuery): Promise<StartTaskRow[]>
+  searchStartTasks(query: StartTaskQuery): Promise<{ items: StartTaskRow[]; next: string | undefined }>
   countStartTasks(filter: StartTaskFilter): Promise<number>
   /** `conflict` unless the stored version is still that of the row; version 0 means that there is none yet, nor one with its key. */
   writeStartTask(row: StartTaskRow): Promise<void>
@@ -101,6 +101,8 @@ export interface StartTaskRow {
   /** What its caller named it by, so as not to order twice. */
   key: string | null
   json: string
+  /** What was ordered: apart, for it may be large and hardly ever changes. */
+  order: string
   /** The record did not survive on disk: `json` is not to be trusted. */
   damaged?: true
 }
@@ -113,7 +115,10 @@ export interface StartTaskFilter {
 export interface StartTaskQuery extends StartTaskFilter {
   descending: boolean
   limit: number
-  offset: number
+  /** Stop once what is read so far is this long: at least one is read, however long. */
+  characters?: number
+  /** The `next` of the page before. Anything else is the beginning. */
+  from?: string
 }
 
 export interface PendingRow {
@@ -268,7 +273,7 @@ export interface ConversationQuery extends ConversationFilter {
   order: 'created' | 'updated'
   descending: boolean
   limit: number
-  /** The id of the first conversation of the page; an unknown one starts from the beginning. */
+  /** The `next` of the page before: a place in the list, whatever became of who stood there. Anything else is the beginning. */
   from?: string
 }
 

@@ -365,8 +365,9 @@ describe('hostile orders', () => {
     assert.doesNotMatch(server.output, /"level":"error"/)
   })
 
-  test('a large message is kept whole, and a thousand tags are a thousand', async () => {
-    const tags = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`tag${i}`, `${i}`]))
+  test('a large message is kept whole, a hundred tags are a hundred, and one more is refused', async () => {
+    const tags = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`tag${i}`, `${i}`]))
+    assert.equal((await order({ tags: { ...tags, more: 'x' } })).status, 422)
     const large = 'x'.repeat(1 << 19)
     const found = await started(server, { tags, llm_model: 'demo/guide', initial_message: aMessage(large), title: 'L' })
     assert.deepEqual(found.tags, tags)

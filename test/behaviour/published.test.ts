@@ -111,6 +111,11 @@ describe('what is published', () => {
       }
   })
 
+  test('of JSON: it is JSON', () => {
+    const { issues } = judge({ method: 'GET', path: '/health', status: 200, text: '{"secret' }).findings()
+    assert.deepEqual(issues, ['the whole should be object and is undefined'])
+  })
+
   test('of statuses: an answer that is no error has one that its route declares', () => {
     const { issues } = judge({ method: 'GET', path: '/api/conversations/count', status: 202, text: '1' }).findings()
     assert.deepEqual(issues, ['the status is not declared'])
@@ -122,6 +127,9 @@ describe('what is published', () => {
       assert.deepEqual(judgeFrame(at, JSON.stringify(FRAME))?.findings(), { issues: [], undeclared: [] })
       assert.equal(judgeFrame(at, JSON.stringify({ ...FRAME, more: 1 }))?.findings().issues.length, 1)
     }
+    const message = { ...FRAME, kind: 'MessageEvent', llm_message: { role: 'user', content: [], mood: 1 } }
+    const deep = judgeFrame(path, JSON.stringify({ ...message, activated_skills: [], extended_content: [] }))
+    assert.deepEqual(deep?.findings().issues, ['.llm_message.mood is not declared'])
     assert.equal(judgeFrame('/chat', '{}'), undefined)
   })
 })

@@ -8,6 +8,7 @@ import { routes } from '../../src/api/routes/index.ts'
 import { Auth } from '../../src/http/auth.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { originPolicy } from '../../src/http/origin.ts'
+import { Plain } from '../../src/http/reply.ts'
 import { HttpServer } from '../../src/http/server.ts'
 import { newId } from '../../src/lib/id.ts'
 import { makeLog } from '../../src/lib/log.ts'
@@ -123,7 +124,7 @@ describe('while it is not known who may do what', () => {
     opened: opened.promise,
     draining: () => false,
   })
-  const handlers = Object.fromEntries(Object.keys(routes).map(name => [name, () => ({})]))
+  const handlers = Object.fromEntries(Object.keys(routes).map(name => [name, () => new Plain('text/plain', '')]))
   http.serve(routes, handlers as never)
   const server = createHttp((incoming, out) => http.handle(incoming, out))
   let url: string

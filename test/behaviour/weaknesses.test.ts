@@ -135,6 +135,10 @@ describe('what others do wrong: tried', () => {
     await assert.rejects(server.client.sendAppMessage({ params, body }), refusal(410))
     await assert.rejects(server.client.runAppConversation({ params }), refusal(410))
     assert.equal(await server.client.countAppEvents({ params }), 0)
+    await server.client.resumeSandbox({ params: { sandbox_id } })
+    assert.equal((await conversation(server, id)).sandbox_status, 'RUNNING')
+    assert.equal((await server.client.sendAppMessage({ params, body: { ...body, run: false } })).success, true)
+    assert.equal(await inside(server, sandbox_id, 'ls /workspace/project'), '')
     await gone(id)
   })
 

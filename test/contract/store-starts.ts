@@ -16,6 +16,7 @@ const aTask = (more: Partial<StartTaskRow> = {}): StartTaskRow => ({
   conversation: newId(),
   key: null,
   json: '{"status":"WORKING"}',
+  order: '{"title":"x"}',
   ...more,
 })
 
@@ -58,10 +59,11 @@ export function startsContract(name: string, open: () => Promise<Opened>): void 
       const { store } = opened
       const task = aTask()
       await store.writeStartTask(task)
-      await store.writeStartTask({ ...task, version: 1, json: '{"status":"READY"}', open: false, updatedAt: 9 })
+      const changed = { ...task, json: '{"status":"READY"}', order: '{}', open: false, updatedAt: 9 }
+      await store.writeStartTask({ ...changed, version: 1 })
       await assert.rejects(store.writeStartTask({ ...task, version: 1 }), isConflict)
       const [found] = await store.startTasks([task.id])
-      assert.deepEqual(found, { ...task, version: 2, json: '{"status":"READY"}', open: false, updatedAt: 9 })
+      assert.deepEqual(found, { ...changed, version: 2 })
       assert.deepEqual(await store.openStartTasks(), [])
     })
 
@@ -70,16 +72,23 @@ export function startsContract(name: string, open: () => Promise<Opened>): void 
       const { store } = opened
       const tasks = Array.from({ length: 7 }, (_, i) => aTask({ createdAt: 10 + i }))
       for (const task of tasks) await store.writeStartTask(task)
-      const read = async (descending: boolean) => {
+      const read = async (descending: boolean, more: { limit: number; characters?: number }) => {
         const ids: string[] = []
-        for (let offset = 0; offset < 8; offset += 3)
-          ids.push(...(await store.searchStartTasks({ descending, limit: 3, offset })).map(({ id }) => id))
-        return ids
+        for (let from: string | undefined, pages = 0; ; pages++) {
+          const { items, next } = await store.searchStartTasks({ descending, ...more, ...(from && { from }) })
+          ids.push(...items.map(({ id }) => id))
+          assert.ok(items.length > 0 && items.length <= more.limit && pages < 9)
+          // One that comes, and one that goes, while somebody turns the pages.
+          if (pages === 0 && descending) await store.writeStartTask(aTask({ createdAt: 99 + more.limit }))
+          if (!next) return ids
+          from = next
+        }
       }
       const ids = tasks.map(({ id }) => id)
-      assert.deepEqual(await read(false), ids)
-      assert.deepEqual(await read(true), ids.toReversed())
-      assert.equal(await store.countStartTasks({ createdFrom: 14 }), 3)
+      assert.deepEqual(await read(false, { limit: 3 }), ids)
+      assert.deepEqual(await read(false, { limit: 9, characters: 40 }), ids)
+      assert.deepEqual(await read(true, { limit: 3 }), ids.toReversed())
+      assert.equal(await store.countStartTasks({ createdFrom: 14 }), 4)
       assert.equal(await store.countStartTasks({ conversation: tasks[2]!.conversation, createdFrom: 13 }), 0)
     })
 
@@ -124,6 +133,23 @@ export function startsContract(name: string, open: () => Promise<Opened>): void 
       await store.deleteConversation(conversation.id)
       assert.deepEqual(await store.startTasks([task.id]), [undefined])
       assert.deepEqual(await store.conversationsWithPending(), [])
+    })
+
+    test('a page of conversations goes on where it stood, also when who stood there is gone or has changed', async () => {
+      await using opened = await open()
+      const { store } = opened
+      const made = Array.from({ length: 5 }, (_, i) => aConversation({ createdAt: 10 + i, updatedAt: 20 + i }))
+      for (const conversation of made) await store.createConversation(conversation, [])
+      for (const order of ['created', 'updated'] as const) {
+        const query = { order, descending: false, limit: 2 }
+        const { next } = await store.searchConversations(query)
+        await store.deleteConversation(made[2]!.id)
+        const { items } = await store.searchConversations({ ...query, from: next! })
+        assert.deepEqual(
+          items.map(({ id }) => id),
+          [made[3]!.id, made[4]!.id],
+        )
+      }
     })
 
     test('conversations are filtered by title, times, sandbox and parent, and counted by the same rule', async () => {

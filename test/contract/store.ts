@@ -343,7 +343,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
           (await store.searchConversations({ ...query, from })).items.map(({ id }) => id)
         assert.deepEqual(await ids(newId()), [made[0]!.id, made[1]!.id])
         const { next } = await store.searchConversations(query)
-        assert.equal(next, made[2]!.id)
         await store.append(appending(made[2]!, [], { status: 'error' }))
         assert.deepEqual(await ids(next!), [made[3]!.id])
       },

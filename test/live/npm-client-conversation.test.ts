@@ -26,7 +26,7 @@ let rig: AgentRig
 let client: InstanceType<typeof npm.ConversationClient>
 let options: { host: string; apiKey: string }
 before(async () => {
-  rig = await AgentRig.start(turn)
+  rig = await AgentRig.start(turn, { env: { SESSION_API_KEY: 'the-key-of-this-server' } })
   options = { host: rig.server.url, apiKey: rig.server.key }
   client = new npm.ConversationClient(options)
   const profiles = new npm.ProfilesClient(options)
@@ -53,10 +53,11 @@ const goalOf = async (id: string) =>
     .at(-1)
 
 describe('the published npm client and a conversation', () => {
-  test('asks before it acts: a no keeps it from acting, a yes lets it, and the socket tells', async () => {
+  test('asks before it acts: a no keeps it from acting, a yes lets it, and the socket tells', async t => {
     const workspace = place('/workspace/asking')
     const heard: string[] = []
     const conversation = new npm.Conversation(agent(), workspace, { callback: ({ kind }) => heard.push(kind) })
+    t.after(() => conversation.close())
     await conversation.start({ maxIterations: 20 })
     const { id } = conversation
     await conversation.startWebSocketClient()
@@ -80,7 +81,6 @@ describe('the published npm client and a conversation', () => {
     assert.equal((await workspace.executeCommand('ls', '/workspace/asking')).stdout, 'yes\n')
     await until('all was heard', () => heard.includes('UserRejectObservation') && heard.includes('ObservationEvent'))
     await conversation.stopWebSocketClient()
-    await conversation.close()
   })
 
   test('gives secrets, another model and a title; asks aside; forks, goes back, condenses and takes it home', async () => {

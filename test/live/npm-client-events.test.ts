@@ -17,7 +17,10 @@ before(async () => {
   const port = 20_000 + new Random().int(20_000)
   const script = ({ messages }: { messages: { role: string }[] }) =>
     messages.at(-1)!.role === 'tool' ? say('Done.') : sh('echo hello')
-  rig = await AgentRig.start(script, { args: ['--port', String(port)] })
+  rig = await AgentRig.start(script, {
+    args: ['--port', String(port)],
+    env: { SESSION_API_KEY: 'the-key-of-this-server' },
+  })
   options = { host: rig.server.url, apiKey: rig.server.key }
 })
 after(() => rig[Symbol.asyncDispose]())
@@ -63,10 +66,11 @@ describe('the published npm client and the log of a conversation', () => {
     manager.close()
   })
 
-  test('keeps a list and a state of its own, by what the socket told', async () => {
+  test('keeps a list and a state of its own, by what the socket told', async t => {
     const manager = new npm.ConversationManager(options)
     const { id } = await greeted(manager)
     const conversation = await manager.loadConversation(id, '/workspace')
+    t.after(() => conversation.close())
     const { state } = conversation
     await conversation.startWebSocketClient()
     await until('the snapshot came', async () => (await state.events.length()) > 0)
@@ -146,7 +150,7 @@ describe('the published npm client and the log of a conversation', () => {
     await assert.rejects(acp.createConversation({ kind: 'ACPAgent', acp_command: ['x'] }), refused)
   })
 
-  test('both sockets come back after the server died, and hear what happens then', async () => {
+  test('both sockets come back after the server died, and hear what happens then', async t => {
     const { id } = await greeted(new npm.ConversationManager(options))
     const [events, commands]: { kind?: string; key?: string; stdout?: string | null }[][] = [[], []]
     const follower = new npm.WebSocketCallbackClient({
@@ -158,6 +162,10 @@ describe('the published npm client and the log of a conversation', () => {
       ...options,
       resendMode: 'all',
       callback: event => commands!.push(event as never),
+    })
+    t.after(() => {
+      follower.stop()
+      listener.stop()
     })
     follower.start()
     listener.start()
@@ -175,8 +183,6 @@ describe('the published npm client and the log of a conversation', () => {
       content: [{ type: 'text', text: 'there?' }],
     } as never)
     await until('the message came', () => events!.slice(before).some(({ kind }) => kind === 'MessageEvent'))
-    follower.stop()
-    listener.stop()
   })
 
   test('does here all that the table says', () => assert.deepEqual(unused(called, 'events'), []))

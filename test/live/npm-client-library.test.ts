@@ -22,7 +22,7 @@ const project_dir = '/workspace/project'
 let server: TestServer
 let options: { host: string; apiKey: string }
 before(async () => {
-  server = await TestServer.start()
+  server = await TestServer.start({ env: { SESSION_API_KEY: 'the-key-of-this-server' } })
   options = { host: server.url, apiKey: server.key }
   await sh(server, writing(FILES, '/workspace'))
 })

@@ -10,7 +10,7 @@ const { npm, called } = watched()
 let server: TestServer
 let options: { host: string; apiKey: string }
 before(async () => {
-  server = await TestServer.start()
+  server = await TestServer.start({ env: { SESSION_API_KEY: 'the-key-of-this-server' } })
   options = { host: server.url, apiKey: server.key }
 })
 after(() => server[Symbol.asyncDispose]())

@@ -42,6 +42,16 @@ function operationOf(spec: RouteSpec) {
   return { document, operation }
 }
 
+/** Undefined, which fits no schema, where it is not JSON: what the parser would say of it quotes it. */
+// biome-ignore lint/suspicious/noExplicitAny: it is what is being looked at
+function parsed(text: string): any {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Who answered, and how the answer compares with what is published of it. */
 export interface Verdict {
   route: string
@@ -61,22 +71,27 @@ export function judge({ method, path, status, text }: Answered): Verdict {
       const { document, operation } = own.operation.responses[status] ? own : operationOf(NOWHERE)
       const { content } = operation.responses[status] ?? operation.responses[401]
       const schema = content?.['application/json']?.schema
-      return schema ? compare(document, schema, JSON.parse(text)) : { issues: [], undeclared: [] }
+      return schema ? compare(document, schema, parsed(text)) : { issues: [], undeclared: [] }
     },
   }
 }
 
-/** The same for a frame of one of our WebSockets; nothing for those of others. */
+/** The same for a frame of one of our WebSockets; nothing for those of others. Who reads them rejects keys it does not know. */
 export function judgeFrame(path: string, text: string): Verdict | undefined {
   const { path: own } = withoutSandbox(path)
   const spec = sockets.events.path.test(own) ? FRAMES.events : sockets.bash.path.test(own) ? FRAMES.bash : undefined
   if (!spec) return undefined
-  const frame = JSON.parse(text)
+  const frame = parsed(text)
   return {
-    route: `${spec.path} ${frame.kind}`,
+    route: `${spec.path} ${frame?.kind}`,
     findings() {
       const { document, operation } = operationOf(spec)
-      return compare(document, operation.responses[200].content['application/json'].schema, frame)
+      const { issues, undeclared } = compare(
+        document,
+        operation.responses[200].content['application/json'].schema,
+        frame,
+      )
+      return { issues: [...issues, ...undeclared.map(key => `${key} is not declared`)], undeclared: [] }
     },
   }
 }

@@ -32,8 +32,8 @@ function note({ route, findings }: Verdict): void {
 const published = () => import('./published.ts')
 
 /** Streams have no length: they are left alone. */
-const isOurs = (status: number, header: (name: string) => string | null | undefined): boolean =>
-  status !== 304 &&
+const isOurs = (method: string, header: (name: string) => string | null | undefined): boolean =>
+  method !== 'HEAD' &&
   !!header('x-request-id') &&
   !!header('content-type')?.startsWith('application/json') &&
   Number(header('content-length') ?? Number.POSITIVE_INFINITY) <= LARGEST
@@ -42,7 +42,7 @@ const fetch = globalThis.fetch
 globalThis.fetch = async (input, init) => {
   const response = await fetch(input, init)
   const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase()
-  if (method !== 'HEAD' && isOurs(response.status, name => response.headers.get(name)))
+  if (isOurs(method, name => response.headers.get(name)))
     void see({ method, url: response.url, status: response.status }, response.clone().text())
   return response
 }
@@ -57,37 +57,30 @@ async function see({ url, ...answer }: { method: string; url: string; status: nu
 
 subscribe(EXCHANGES, message => {
   const { method, path, status, headers, text } = message as Exchanged
-  if (method === 'HEAD' || !isOurs(status, name => String(headers[name]))) return
+  if (!isOurs(method, name => headers[name]?.toString())) return
   void published().then(({ judge }) => note(judge({ method, path: path.split('?')[0]!, status, text })))
 })
 
 const emit = WebSocket.prototype.emit
 WebSocket.prototype.emit = function (this: WebSocket, name: string | symbol, ...rest: unknown[]) {
+  const [data, binary] = rest
   // Those a server holds have no address.
-  const path = name === 'message' && this.url ? new URL(this.url).pathname : undefined
-  if (path?.includes('/sockets/') && rest[1] === false) {
-    const text = String(rest[0])
+  if (name === 'message' && this.url && !binary && Buffer.isBuffer(data) && data.length <= LARGEST) {
+    const { pathname } = new URL(this.url)
     void published().then(({ judgeFrame }) => {
-      const verdict = judgeFrame(path, text)
+      const verdict = judgeFrame(pathname, String(data))
       if (verdict) note(verdict)
     })
   }
   return emit.call(this, name, ...rest)
 }
 
+const indented = (line: string) => `  ${line}`
+const listed = (title: string, found: Set<string>): string[] =>
+  found.size > 0 ? [title, ...[...found].sort().slice(0, REPORTED).map(indented)] : []
+
 process.on('exit', () => {
-  const lines = (title: string, found: Set<string>) =>
-    found.size > 0
-      ? [
-          title,
-          ...[...found]
-            .sort()
-            .slice(0, REPORTED)
-            .map(line => `  ${line}`),
-        ]
-      : []
-  const report = [...lines('Not as published:', broken), ...lines('Answered, but not declared:', undeclared)]
-  if (report.length === 0) return
-  writeSync(2, `${report.join('\n')}\n`)
+  const report = [...listed('Not as published:', broken), ...listed('Answered, but not declared:', undeclared)]
+  if (report.length > 0) writeSync(2, `${report.join('\n')}\n`)
   if (broken.size > 0) process.exitCode = 1
 })

@@ -77,10 +77,9 @@ export const appConversationHandlers = (
     countAppConversations: ({ query }) => appConversations.count(filterOf(query)),
     searchStartTasks: async ({ query }, call) => {
       const { page_id, limit, sort_order } = query
-      const offset = /^\d{1,9}$/.test(page_id ?? '') ? Number(page_id) : 0
       const descending = sort_order === 'CREATED_AT_DESC'
-      const page = await tasks.search(taskFilterOf(query), { offset, limit, descending })
-      return { items: page.tasks.map(view(call)), next_page_id: page.next === null ? null : String(page.next) }
+      const page = await tasks.search(taskFilterOf(query), { from: page_id, limit, descending })
+      return { items: page.tasks.map(view(call)), next_page_id: page.next }
     },
     countStartTasks: ({ query }) => tasks.count(taskFilterOf(query)),
     batchStartTasks: async ({ query }, call) => {

@@ -1,5 +1,6 @@
 import { fault } from '../../api/errors.ts'
 import type { sandboxRoutes } from '../../api/routes/sandboxes.ts'
+import type { Lodgings } from '../../app-conversation/lodgings.ts'
 import type { Sandboxes } from '../../sandbox/sandboxes.ts'
 import type { SettingsService } from '../../settings/settings.ts'
 import { askerOf } from '../asker.ts'
@@ -8,6 +9,7 @@ import type { Call, Handlers } from '../server.ts'
 
 export interface SandboxHandlersParts {
   sandboxes: Sandboxes
+  lodgings: Lodgings
   settings: SettingsService
   /** The host name of which the sites of opened ports are a part; `localhost` unless configured. */
   portsDomain: string | undefined
@@ -15,6 +17,7 @@ export interface SandboxHandlersParts {
 
 export function sandboxHandlers({
   sandboxes,
+  lodgings,
   settings,
   portsDomain,
 }: SandboxHandlersParts): Handlers<typeof sandboxRoutes> {
@@ -34,7 +37,7 @@ export function sandboxHandlers({
     batchSandboxes: ({ query }, call) => sandboxes.batch(query.id, asker(call)),
     startSandbox: ({ query }, call) => sandboxes.start(query.sandbox_spec_id ?? undefined, asker(call)),
     pauseSandbox: ({ params }) => success(sandboxes.pause(params.sandbox_id)),
-    resumeSandbox: ({ params }) => success(sandboxes.resume(params.sandbox_id)),
+    resumeSandbox: ({ params }) => success(lodgings.resume(params.sandbox_id)),
     deleteSandbox: ({ params }) => success(sandboxes.delete(params.sandbox_id)),
     reportSandbox: ({ params }) => sandboxes.report(params.sandbox_id),
     openSandboxPort: ({ params }, call) => ({ url: sandboxes.portUrl(params.sandbox_id, params.port, asker(call)) }),
