@@ -1,5 +1,5 @@
 import type { Content, Message } from '../api/common.ts'
-import type { ActionEvent, Event } from '../api/events.ts'
+import type { ActionEvent, Event, ObservationEvent } from '../api/events.ts'
 
 export interface ContextOptions {
   /** Of one message; longer ones keep their beginning and their end. */
@@ -83,10 +83,18 @@ const callsOf = (batch: readonly ActionEvent[]): Message => {
   }
 }
 
+/** What a model reads of a result: of a command also what stands around its output. */
+export function observedBy({ observation, extended_content }: ObservationEvent): Content[] {
+  if (observation.kind !== 'TerminalObservation') return [...observation.content, ...extended_content]
+  const { prefix, suffix } = observation.metadata
+  const printed = observation.content.map(part => (part.type === 'text' ? part.text : '')).join('')
+  return [...text(prefix + printed + suffix), ...extended_content]
+}
+
 function resultOf(event: Event): { call: string; content: readonly Content[] } | undefined {
   switch (event.kind) {
     case 'ObservationEvent':
-      return { call: event.tool_call_id, content: [...event.observation.content, ...event.extended_content] }
+      return { call: event.tool_call_id, content: observedBy(event) }
     case 'AgentErrorEvent':
       return { call: event.tool_call_id, content: text(event.error) }
     case 'UserRejectObservation':

@@ -1,6 +1,6 @@
 import type { Content, Message } from '../api/common.ts'
 import type { Event } from '../api/events.ts'
-import { shortened } from './context.ts'
+import { observedBy, shortened } from './context.ts'
 
 /** Of one event: its beginning and end say what it was. */
 const EVENT_CHARACTERS = 4000
@@ -57,7 +57,7 @@ export function shownOf(event: Event): readonly Content[] {
     case 'ActionEvent':
       return [...event.thought, text(event.tool_call.arguments)]
     case 'ObservationEvent':
-      return [...event.observation.content, ...event.extended_content]
+      return observedBy(event)
     case 'AgentErrorEvent':
       return [text(event.error)]
     case 'UserRejectObservation':

@@ -3,7 +3,7 @@ import { messagesOf } from '../agent/context.ts'
 import type { Execute } from '../agent/execute.ts'
 import type { HookResult } from '../agent/hooks/verdict.ts'
 import { corrective, Ended, type LoopParts, type Mind, type Verdict, work } from '../agent/loop.ts'
-import { ModelError, type ModelRequest, type Reply } from '../agent/model.ts'
+import { type Delta, ModelError, type ModelRequest, type Reply } from '../agent/model.ts'
 import { summaryRequest } from '../agent/summary.ts'
 import type { Tool } from '../agent/tool.ts'
 import { specOf } from '../agent/toolbox.ts'
@@ -199,7 +199,7 @@ class Run {
     const opened = await this.#parts.models.of(this.#session.order.agent.llm)
     const { model, llm } = opened
     return {
-      ask: (request, signal) => this.#ask(opened, request, signal),
+      ask: (request, signal) => this.#ask(opened, request, signal, delta => this.#book.tell(this.#session.mask(delta))),
       specs: [...this.#tools.values()].map(specOf),
       maxCharacters: llm.max_message_chars,
       sees: model.sees,
@@ -220,13 +220,14 @@ class Run {
     }
   }
 
-  #ask(opened: Opened, request: ModelRequest, signal: AbortSignal): Promise<Reply> {
+  /** Only what the agent says itself is listened to: a page shows what it hears as said in the conversation. */
+  #ask(opened: Opened, request: ModelRequest, signal: AbortSignal, listen?: (delta: Delta) => void): Promise<Reply> {
     const { id, order } = this.#session
     const { budgets } = this.#parts
     return budgets.spend({ id, order }, opened, request, () =>
       opened.ask(request, signal, {
         ...(this.#rest && { rest: this.#rest }),
-        ...(opened.llm.stream && { listen: delta => this.#book.tell(this.#session.mask(delta)) }),
+        ...(opened.llm.stream && listen && { listen }),
         onWait: (until, attempt, { code, message }) =>
           this.#note({ attempt, until: until.toISOString(), code, message }),
       }),

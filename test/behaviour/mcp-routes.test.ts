@@ -28,7 +28,7 @@ describe('trying an MCP server out over the API', () => {
     await using listener = await Listener.start(streamable())
     const { url } = listener
     const settings = { url, transport: 'http', headers: null, auth: null, command: null, args: null, enabled: true }
-    for (const server of [{ type: 'shttp', url }, { type: 'http', url }, { url }, settings])
+    for (const server of [{ type: 'shttp', url }, { type: 'http', url, timeout: 9.00005 }, { url }, settings])
       assert.deepEqual(await tried(server), { ok: true, tools: TOOLS })
     const tool_call = { name: 'shout', arguments: { text: 'hey' } }
     const { tool_result } = await tried({ url }, { tool_call })
@@ -39,7 +39,7 @@ describe('trying an MCP server out over the API', () => {
     await using hanging = await Listener.start(() => undefined)
     await using closed = await Listener.start(() => undefined)
     await closed.down()
-    const slow = await post('/api/mcp/test', { server: { url: hanging.url }, timeout: 0.1, name: 'mine' })
+    const slow = await post('/api/mcp/test', { server: { url: hanging.url }, timeout: 0.10005, name: 'mine' })
     assert.equal(slow.status, 200)
     assert.deepEqual(Object.keys(slow.body).sort(), ['error', 'error_kind', 'ok'])
     assert.equal(slow.body.error_kind, 'timeout')

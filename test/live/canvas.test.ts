@@ -9,10 +9,13 @@ import { until } from '../support/wait.ts'
 
 const MISSING = NO_BROWSER || (await fetchCanvas())
 
-/** What a server of this interface need not have: apps, the provider's balance, a plan that nobody wrote. */
-const ABSENT = /^404 GET \/api\/(?:canvas-extensions\/installed|llm\/balance|file\/download\?.*PLAN\.md)$/
+/** What a server of this interface need not have: apps, and the provider's balance. */
+const ABSENT = /^404 GET \/api\/(?:canvas-extensions\/installed|llm\/balance)$/
 /** Of what it fetches from elsewhere it says so, and its editor throws the event that told it. Our own refusals are counted apart. */
 const NOISE = /^Failed to load resource|^Monaco initialization|^Event$/
+
+/** The conversation that the page shows. */
+const idOf = (page: Page): string => page.url().split('/').at(-1)!
 
 describe('the published web page, unmodified', { skip: MISSING }, () => {
   let model: ModelServer
@@ -72,8 +75,7 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     await page.keyboard.type(text)
     await at('submit-button').click()
   }
-  const conversation = () =>
-    server.client.getConversation({ params: { conversation_id: page.url().split('/').at(-1)! } })
+  const conversation = () => server.client.getConversation({ params: { conversation_id: idOf(page) } })
   const isNow = (status: string) =>
     until(`the conversation is ${status}`, async () => (await conversation()).execution_status === status)
 
@@ -128,6 +130,7 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     await ask('Write notes', call('terminal', { command }), finish('There are notes.'))
     await reads('There are notes.')
     await page.locator('.xterm-rows').getByText('live-42').waitFor()
+    assert.equal(await page.locator('.xterm-rows').getByText('Exit code').count(), 0)
   })
 
   test('files and changes show what the agent wrote', async () => {
@@ -140,6 +143,19 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     const diff = page.waitForResponse(/\/api\/git\/diff\?/)
     await at('diff-change-list').getByText('notes.txt').click()
     assert.match(await (await diff).text(), /one two/)
+  })
+
+  test('what is condensed is not shown as if the agent had said it', async () => {
+    await at('conversation-tab-usage').click()
+    await page.getByRole('button', { name: 'Compact context' }).click()
+    await until('the summary is kept', async () => {
+      const params = { conversation_id: idOf(page) }
+      const { items } = await server.client.searchEvents({ params, query: { sort_order: 'TIMESTAMP_DESC' } })
+      return items.some(({ kind }) => kind === 'Condensation')
+    })
+    await ask('Go on', say('So it goes on.'))
+    await reads('So it goes on.')
+    assert.equal(await at('chat-interface').getByText('A short title').count(), 0)
   })
 
   test('an answer is read while it is being said, and can be stopped', async () => {

@@ -22,7 +22,9 @@ export async function fetchCanvas(): Promise<string | false> {
   // Whole or not at all, also when two runs fetch it at once.
   const scratch = await mkdtemp(join(CACHE, 'fetch-'))
   try {
-    await run('npm', ['pack', '--silent', '--pack-destination', scratch, PACKAGE], { timeout: 60_000 })
+    await run('npm', ['pack', '--silent', '--fetch-retries=0', '--pack-destination', scratch, PACKAGE], {
+      timeout: 60_000,
+    })
     await run('sh', ['-c', 'tar -xzf *.tgz package/build'], { cwd: scratch })
     await rename(join(scratch, 'package/build'), BUILD)
     return false

@@ -2,12 +2,14 @@
 export const PLACES = ['cloud', 'conversation', 'events', 'library', 'settings', 'workspace'] as const
 export type Place = (typeof PLACES)[number]
 
-const ELSEWHERE = 'asks another host than an agent server: one for accounts, or for automations'
+const ACP = 'for agents of other makers, which are not run here'
+const ELSEWHERE = 'asks a host of accounts, organizations or automations'
 const INSIDE = 'never called from outside'
 const NO_SERVER = 'does its work without a server'
 const PAGE = 'needs the document of a page'
 
-type Uses = Partial<Record<Place | typeof ELSEWHERE | typeof INSIDE | typeof NO_SERVER | typeof PAGE, string>>
+type Reason = typeof ACP | typeof ELSEWHERE | typeof INSIDE | typeof NO_SERVER | typeof PAGE
+type Uses = Partial<Record<Place | Reason, string>>
 
 /** Where each method of each exported class is exercised, or why it is not. */
 export const CLASSES: Record<string, Uses> = {
@@ -117,7 +119,8 @@ export const CLASSES: Record<string, Uses> = {
       switchConversationProfile`,
     [ELSEWHERE]: `startDeviceFlow pollForToken getOrganizations getCurrentApiKey getOrganizationMe listAutomations
       getAutomation updateAutomation deleteAutomation dispatchAutomation listAutomationRuns downloadAutomationTarball
-      getAutomationHealth switchConversationAcpModel`,
+      getAutomationHealth`,
+    [ACP]: 'switchConversationAcpModel',
     [INSIDE]: 'request getSettings profileBasePath buildUpstreamAuthHeaders requestDirect requestThroughProxy',
   },
   DeviceFlowError: {},

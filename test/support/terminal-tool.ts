@@ -44,8 +44,7 @@ export class TerminalTool implements AsyncDisposable {
     assert.equal(part?.type, 'text')
     const { prefix, suffix, exit_code } = observed.metadata
     assert.equal(exit_code, observed.exit_code)
-    assert.ok(part.text.startsWith(prefix) && part.text.endsWith(suffix))
-    return { ...observed, text: part.text, output: part.text.slice(prefix.length, part.text.length - suffix.length) }
+    return { ...observed, text: prefix + part.text + suffix, output: part.text }
   }
 
   /** What a command that must end well printed. */

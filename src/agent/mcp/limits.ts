@@ -55,4 +55,4 @@ export const RETRY_AT_MOST_MS = 60_000
 
 /** Of one server, as it was ordered. */
 export const callMs = ({ timeout }: { timeout?: number | null }): number =>
-  timeout && timeout > 0 ? timeout * 1_000 : CALL_MS
+  timeout && timeout > 0 ? Math.ceil(timeout * 1_000) : CALL_MS

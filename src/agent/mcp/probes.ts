@@ -81,7 +81,7 @@ export class McpProbes {
 
   #options({ name, timeout, tool_call }: MCPTestRequest, sandbox: string | undefined): ProbeOptions {
     const around = this.#parts.around(sandbox)
-    return { ...around, name, timeoutMs: timeout * 1_000, ...(tool_call && { toolCall: tool_call }) }
+    return { ...around, name, timeoutMs: Math.ceil(timeout * 1_000), ...(tool_call && { toolCall: tool_call }) }
   }
 
   #job(id: string): LoginJob {

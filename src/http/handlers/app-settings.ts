@@ -31,6 +31,6 @@ export const appSettingsHandlers = ({
   getAppConversationSchema: () => conversationSchema(),
   testMcpServer: async ({ params: { settings_key }, body }) => {
     const { timeout } = body ?? TestMcpServerRequest.parse({})
-    return { ok: await tryMcpServer(settings_key, await settings.mcpServer(settings_key), timeout * 1_000) }
+    return { ok: await tryMcpServer(settings_key, await settings.mcpServer(settings_key), Math.ceil(timeout * 1_000)) }
   },
 })

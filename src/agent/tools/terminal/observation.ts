@@ -19,7 +19,7 @@ export interface Seen {
   shell: Shell | undefined
 }
 
-/** What a model is told of a call. */
+/** What was printed is the content; what a model is told around it stands apart, where clients do not show it as output. */
 export function observe({
   command,
   code,
@@ -35,7 +35,7 @@ export function observe({
   const file = output?.file
   return {
     kind: 'TerminalObservation',
-    content: said(prefix + text + suffix),
+    content: said(text),
     is_error: false,
     command,
     exit_code: code,
@@ -55,7 +55,10 @@ export function observe({
 }
 
 /** What the terminal was asked and will not do. */
-export const refuse = (seen: Seen): TerminalObservation => ({ ...observe(seen), is_error: true })
+export function refuse(seen: Seen): TerminalObservation {
+  const { metadata, ...rest } = observe(seen)
+  return { ...rest, is_error: true, content: said(metadata.suffix), metadata: { ...metadata, suffix: '' } }
+}
 
 /** A paragraph with what was printed, unless that is nothing to speak of. */
 export const paragraph = (title: string, text: string): string[] =>
