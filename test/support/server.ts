@@ -17,6 +17,12 @@ export interface ServerOptions {
 }
 
 /** A real server in a process of its own, on a free port, with a data folder of its own. */
+/** Data folders that tests brought themselves. */
+const lent = new Set<string>()
+process.once('beforeExit', async () => {
+  for (const data of lent) await endSandboxes(data).catch(() => undefined)
+})
+
 export class TestServer {
   readonly url: string
   readonly data: string
@@ -99,8 +105,10 @@ export class TestServer {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop('SIGKILL')
+    // Another server may go on with it; what is left of it then goes when the tests are over.
+    if (!this.#ownsData) return void lent.add(this.data)
     await endSandboxes(this.data)
-    if (this.#ownsData) await rm(this.data, { recursive: true, force: true })
+    await rm(this.data, { recursive: true, force: true })
   }
 }
 

@@ -141,16 +141,20 @@ function endOf({ finish }: Answer): 'stop' | 'length' | 'content-filter' | 'tool
   throw new ModelError('LLMServiceUnavailableError', 'The answer of the model broke off in the middle: try again')
 }
 
+/** What a model says of itself need not be a count: a negative one would earn money. */
+const whole = (tokens: number | undefined): number =>
+  tokens !== undefined && Number.isFinite(tokens) ? Math.max(0, Math.round(tokens)) : 0
+
 function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
   const prompt = usage?.inputTokens.total ?? 0
   const raw = (usage?.raw ?? {}) as CompatibleUsage
   const written = raw.prompt_tokens_details?.cache_write_tokens ?? raw.prompt_tokens_details?.cache_creation_tokens
   return {
     prompt,
-    completion: usage?.outputTokens.total ?? 0,
-    cacheRead: usage?.inputTokens.cacheRead ?? 0,
+    completion: whole(usage?.outputTokens.total),
+    cacheRead: whole(usage?.inputTokens.cacheRead),
     cacheWrite: usage?.inputTokens.cacheWrite ?? written ?? raw.cache_creation_input_tokens ?? 0,
-    reasoning: usage?.outputTokens.reasoning ?? 0,
+    reasoning: whole(usage?.outputTokens.reasoning),
   }
 }
 
