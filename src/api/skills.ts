@@ -73,7 +73,8 @@ export const AgentContext = z
     memory_context: nullishText,
     disabled_skills: strings,
     secrets: orNull(z.record(z.string(), z.union([secret(), SecretSource]))),
-    current_datetime: z.string().meta({ format: 'date-time' }).nullish(),
+    /** A time, or whatever else its sender calls one: the model reads it, nobody else. */
+    current_datetime: z.string().nullish(),
   })
   // Not a default, which would put the time of its making into the OpenAPI document.
   .overwrite(context =>

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { NO_BROWSER, startBrowser } from '../support/browser.ts'
 import { Canvas, fetchCanvas } from '../support/canvas.ts'
 import { call, finish, ModelServer, say, type Turn } from '../support/model-server.ts'
-import { TestServer } from '../support/server.ts'
+import { DEEP, TestServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const MISSING = NO_BROWSER || (await fetchCanvas())
@@ -16,6 +16,9 @@ const NOISE = /^Failed to load resource|^Monaco initialization|^Event$/
 
 /** The conversation that the page shows. */
 const idOf = (page: Page): string => page.url().split('/').at(-1)!
+
+/** A page takes its time: the rest is for the deep tier. */
+const AT_LENGTH = { skip: !DEEP && 'in the deep tier' }
 
 describe('the published web page, unmodified', { skip: MISSING }, () => {
   let model: ModelServer
@@ -90,7 +93,7 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     })
   })
 
-  test('shows every page of its settings, and of what can be added', async () => {
+  test('shows every page of its settings, and of what can be added', AT_LENGTH, async () => {
     const places = {
       'backend-selector-settings-link': {
         LLM: 'profile-row',
@@ -133,7 +136,7 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     assert.equal(await page.locator('.xterm-rows').getByText('Exit code').count(), 0)
   })
 
-  test('files and changes show what the agent wrote', async () => {
+  test('files and changes show what the agent wrote', AT_LENGTH, async () => {
     await at('conversation-tab-files').click()
     await at('files-tab-refresh').click()
     await at('file-tree-file-notes.txt').click()
@@ -145,7 +148,7 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     assert.match(await (await diff).text(), /one two/)
   })
 
-  test('what is condensed is not shown as if the agent had said it', async () => {
+  test('what is condensed is not shown as if the agent had said it', AT_LENGTH, async () => {
     await at('conversation-tab-usage').click()
     await page.getByRole('button', { name: 'Compact context' }).click()
     await until('the summary is kept', async () => {
@@ -158,7 +161,7 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     assert.equal(await at('chat-interface').getByText('A short title').count(), 0)
   })
 
-  test('an answer is read while it is being said, and can be stopped', async () => {
+  test('an answer is read while it is being said, and can be stopped', AT_LENGTH, async () => {
     await ask('Talk to me', say('Words that never come to their end. '.repeat(5), { chunks: 20, stall: 'middle' }))
     await reads('Words that never come')
     assert.equal((await conversation()).execution_status, 'running')
@@ -167,7 +170,7 @@ describe('the published web page, unmodified', { skip: MISSING }, () => {
     await isNow('paused')
   })
 
-  test('a page loaded again in the middle of a run goes on with it', async () => {
+  test('a page loaded again in the middle of a run goes on with it', AT_LENGTH, async () => {
     const { promise: delay, resolve: speak } = Promise.withResolvers<void>()
     await ask('Think about it', say('Thought through.', { delay }))
     await isNow('running')

@@ -10,7 +10,7 @@ import { endSandboxes, groups, holders } from '../support/sandboxes.ts'
 import { count, TestServer, tempFolder } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
-const CRASHES = count({ sample: 8, deep: 120 })
+const CRASHES = count({ sample: 4, deep: 120 })
 /** More would only make each round longer. */
 const KEPT = 4
 /** From before the first request is read until after the last is answered. */

@@ -10,8 +10,8 @@ import type { Verdict } from './published.ts'
 /** Larger answers are pages of what smaller ones hold too. In bytes. */
 const LARGEST = 1024 * 1024
 /** A loop asks the same thing again and again: after so many of a kind only every n-th is looked at. */
-const ALL_OF_A_KIND = 200
-const THEN_EVERY = 20
+const ALL_OF_A_KIND = process.env.GANTRY_TEST_DEEP ? 200 : 20
+const THEN_EVERY = 50
 /** Nobody reads on. */
 const REPORTED = 20
 
