@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { ClientError } from '../../src/api/client.ts'
 import { AgentRig } from '../support/agent.ts'
 import { GitServer, NO_GIT_SERVER } from '../support/git-server.ts'
@@ -8,6 +8,18 @@ import { call, finish, say } from '../support/model-server.ts'
 import { aMessage, TestServer } from '../support/server.ts'
 import { conversation, inside, over, reaching, started, startOver, useAsGithub } from '../support/starts.ts'
 import { until } from '../support/wait.ts'
+
+let server: TestServer
+before(async () => {
+  server = await TestServer.start()
+})
+after(() => server[Symbol.asyncDispose]())
+
+/** What a test leaves must not be counted by the next. */
+async function clean(): Promise<void> {
+  for (const { id } of (await server.client.searchAppConversations()).items)
+    await server.client.deleteAppConversation({ params: { conversation_id: id } })
+}
 
 const STATUSES = [
   'WORKING',
@@ -31,7 +43,7 @@ const hex = (id: string) => id.replaceAll('-', '')
 
 describe('starting an app conversation', () => {
   test('an empty order becomes a conversation in a sandbox of its own, and its task is there from the first moment', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const task = await server.client.startAppConversation({ body: {} })
     assert.match(task.id, /^[0-9a-f]{32}$/)
     assert.deepEqual(
@@ -55,7 +67,7 @@ describe('starting an app conversation', () => {
   })
 
   test('the statuses come in order, streamed as a growing array and as events, and both end by themselves', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const answer = await fetch(`${server.url}/api/v1/app-conversations/stream-start`, {
       method: 'POST',
       headers: { 'x-session-api-key': server.key, 'content-type': 'application/json' },
@@ -77,7 +89,7 @@ describe('starting an app conversation', () => {
   })
 
   test('the first message is worked on, with what was ordered beside it on record', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const order = {
       initial_message: aMessage('Hello'),
       title: 'A beginning',
@@ -120,7 +132,7 @@ describe('starting an app conversation', () => {
   })
 
   test('an id that the caller chose is the conversation, and ordering it twice is one start', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const id = randomUUID()
     const [first, second] = await Promise.all([1, 2].map(() => startOver(server, { conversation_id: id })))
     assert.equal(first!.id, second!.id)
@@ -276,7 +288,7 @@ describe('a repository', { skip: NO_GIT_SERVER }, () => {
 
 describe('app conversations', () => {
   test('are listed without ids, found by ids in order with null for the unknown, and refused by name when malformed', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const [one, two] = [await started(server, { title: 'One' }), await started(server, { title: 'Two' })]
     const listed = await server.client.getAppConversations()
     assert.ok(!Array.isArray(listed))
@@ -314,7 +326,7 @@ describe('app conversations', () => {
   })
 
   test('a sub-conversation is where its parent is, hidden from lists unless asked for, and goes with it', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const parent = await started(server, { llm_model: 'demo/guide' })
     const child = await started(server, { parent_conversation_id: parent.id, agent_type: 'plan' })
     assert.equal(child.sandbox_id, parent.sandbox_id)
@@ -338,7 +350,7 @@ describe('app conversations', () => {
   })
 
   test('a change touches what it names: null clears, and without a repository there is no branch', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const { id } = await started(server, { title: 'Old', public: true, trigger: 'gui' })
     const change = (body: object) =>
       server.client.updateAppConversation({ params: { conversation_id: id }, body: body as never })
@@ -385,7 +397,7 @@ describe('app conversations', () => {
   })
 
   test('a message to a paused sandbox resumes it; to a missing one it says what to do, and that works', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const { id, sandbox_id } = await started(server)
     await server.client.pauseSandbox({ params: { sandbox_id } })
     const paused = await conversation(server, id)
@@ -481,7 +493,7 @@ describe('app conversations', () => {
   })
 
   test('files, changes, skills, hooks and the whole as a ZIP are read through the conversation', async () => {
-    await using server = await TestServer.start()
+    await clean()
     const { id, sandbox_id } = await started(server, { initial_message: aMessage('Hello') })
     await server.atRest(id)
     const params = { conversation_id: id }

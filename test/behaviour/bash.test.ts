@@ -251,7 +251,7 @@ describe('the log of commands', () => {
     assert.deepEqual(await allEvents(server), [])
   })
 
-  const COMMANDS = count({ sample: 200, deep: 1000 })
+  const COMMANDS = count({ sample: 60, deep: 1000 })
   test(`of ${COMMANDS} commands side by side every one has its own end`, async () => {
     const outputs = await inParallel(
       Array.from({ length: COMMANDS }, (_, i) => i),

@@ -11,7 +11,7 @@ import { Random } from '../support/random.ts'
 import { anOrder, count, TestServer } from '../support/server.ts'
 
 const random = new Random()
-const CASES = count({ sample: 400, deep: 4000 })
+const CASES = count({ sample: 150, deep: 4000 })
 const CANARY = `canary-${randomBytes(12).toString('hex')}`
 
 let server: TestServer

@@ -9,7 +9,7 @@ import { Random } from '../support/random.ts'
 import { aMessage, anOrder, count, TestServer } from '../support/server.ts'
 import { TestSocket } from '../support/socket.ts'
 
-const CASES = count({ sample: 1500, deep: 20_000 })
+const CASES = count({ sample: 1000, deep: 20_000 })
 const random = new Random()
 let server: TestServer
 let fuzz: Fuzz

@@ -341,7 +341,7 @@ function spin(ms: number): void {
 
 describe('P1: what is acknowledged is durable', () => {
   const random = new Random()
-  const kills = count({ sample: 8, deep: 200 })
+  const kills = count({ sample: 4, deep: 200 })
 
   test(`kill -9 at ${kills} moments of heavy writing loses nothing and leaves nothing half (seed ${random.seed})`, async t => {
     const data = await tempFolder()
@@ -405,7 +405,7 @@ describe('P1: what is acknowledged is durable', () => {
 
 describe('P1: the first start', () => {
   const random = new Random()
-  const kills = count({ sample: 5, deep: 80 })
+  const kills = count({ sample: 3, deep: 80 })
 
   test(`kill -9 at ${kills} moments of it leaves a folder that the next start can use (seed ${random.seed})`, async t => {
     for (let kill = 0; kill < kills; kill++) {

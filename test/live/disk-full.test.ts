@@ -279,7 +279,7 @@ describe('P1: a full disk', { skip }, () => {
       if (await starts(middle)) enough = middle
       else low = middle
     }
-    for (let pages = low - 1; pages >= Math.max(1, low - count({ sample: 3, deep: 128 })); pages--) await starts(pages)
+    for (let pages = low - 1; pages >= Math.max(1, low - count({ sample: 1, deep: 128 })); pages--) await starts(pages)
   })
 })
 

@@ -11,7 +11,7 @@ import { until } from '../support/wait.ts'
 
 const STEPS = 30
 /** Of one run, spread over it. */
-const CRASHES = count({ sample: 5, deep: 8 })
+const CRASHES = count({ sample: 3, deep: 8 })
 const RUNS = count({ sample: 1, deep: 13 })
 /** Between two crashes, on a socket: so that the last one comes well before the end. */
 const EVENTS_APART = 14
