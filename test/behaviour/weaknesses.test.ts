@@ -41,7 +41,7 @@ describe('what others do wrong: the table', () => {
       for (const { file, title } of proofs) {
         const text = await readFile(join(tests, file), 'utf8')
         const calls = ["'", '"', '`'].flatMap(quote =>
-          ['test', 'some', 'promise', 'describe'].map(name => `${name}(${quote}${title}`),
+          ['test', 'it', 'some', 'promise', 'describe'].map(name => `${name}(${quote}${title}`),
         )
         assert.ok(
           calls.some(start => text.includes(start)),
