@@ -3,7 +3,7 @@ import { fault } from '../api/errors.ts'
 import { isBranchName } from '../api/git.ts'
 import type { Remote } from '../git-providers/remote.ts'
 import type { Egress, Sandbox } from '../sandbox/sandbox.ts'
-import { askTip, begin, type FetchOptions, fetchTip } from './fetch.ts'
+import { askTip, begin, type FetchOptions, fetchTip, identityConfig } from './fetch.ts'
 import { type Bench, git, script, tryGit } from './git.ts'
 import { LIMITS, type RepositoryLimits } from './limits.ts'
 import { clearBeside, isThere, made } from './place.ts'
@@ -66,14 +66,16 @@ async function recognise(bench: Bench, remote: Remote, folder: string): Promise<
 
 /** Its own `.git` may be half of one: making it again is what git does with it. */
 const MAKE_EMPTY = `mkdir -p -- "$1" && cd -- "$1" || exit 1
-case $(ls -A) in '' | .git) command -v git >/dev/null && echo yes ;; esac
-exit 0`
+case $(ls -A) in '' | .git) command -v git >/dev/null || exit 0 ;; *) exit 0 ;; esac
+set -e
+git init -q
+shift
+while [ $# -gt 0 ]; do git config --local -- "$1" "$2"; shift 2; done
+echo yes`
 
 async function makeEmpty(bench: Bench, { folder, identity }: RepositoryOrder): Promise<Step> {
-  const isNew = (await script(bench, MAKE_EMPTY, [folder])).trim() === 'yes'
-  if (!isNew) return { outcome: 'skipped', detail: null }
-  await begin(bench, folder, { remote: null, identity })
-  return { outcome: 'done', detail: `${folder} is a new repository` }
+  const isNew = (await script(bench, MAKE_EMPTY, [folder, ...identityConfig(identity).flat()])).trim() === 'yes'
+  return isNew ? { outcome: 'done', detail: `${folder} is a new repository` } : { outcome: 'skipped', detail: null }
 }
 
 async function clone(
