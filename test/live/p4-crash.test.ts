@@ -14,11 +14,11 @@ const STEPS = 30
 const CRASHES = count({ sample: 3, deep: 8 })
 const RUNS = count({ sample: 1, deep: 13 })
 /** Between two crashes, on a socket: so that the last one comes well before the end. */
-const EVENTS_APART = 14
+const EVENTS_APART = 11
 /** For crashes to meet a question that is being answered. */
 const THINKING_MS = 20
 /** After the last of these events: long enough for an answer and a command. */
-const JITTER_MS = 80
+const JITTER_MS = 50
 
 const FOLDER = '/workspace/p4-crash'
 const RAN = `${FOLDER}/ran`
