@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AgentSettings } from '../api/agent.ts'
 import { AppConversationStartRequest, type StartStatus, type StartStep } from '../api/app-conversations.ts'
 import { Fault, fault } from '../api/errors.ts'
-import { Settings } from '../api/settings.ts'
 import type { Conversations } from '../conversation/conversations.ts'
 import { abortable } from '../lib/abort.ts'
 import { newId } from '../lib/id.ts'
@@ -18,6 +17,7 @@ import type { Store } from '../store/store.ts'
 import { APP, appInfo, inherit, launchTags, readAppInfo } from './app-info.ts'
 import { conversationOrder } from './conversation-order.ts'
 import type { Lodgings } from './lodgings.ts'
+import { meansFor } from './means.ts'
 import type { PendingMessages } from './pending.ts'
 import type { Preparation } from './preparation.ts'
 import { isOver, type Ordering, type StartRecord, type StartTask } from './start-task.ts'
@@ -54,7 +54,7 @@ const NEXT: Readonly<Record<StartStatus, StartStatus>> = {
   ERROR: 'ERROR',
 }
 
-/** Whoever is on this machine may order, but not with what somebody else entered as a secret. */
+/** See means.ts. */
 const WITHHELD = {
   outcome: 'done',
   detail: 'Ordered without the key: stored secrets, git tokens and MCP servers are left out',
@@ -229,23 +229,11 @@ export class Starts {
   /** Finds the conversation, if it was begun before a crash. */
   async #converse({ conversation: id, record }: StartTask): Promise<void> {
     const { conversations, settings, agentProfiles, vault } = this.#parts
-    const full = await settings.full()
-    const flat = openAll(vault, Settings, full.flat)
     const request = openAll(vault, AppConversationStartRequest, record.request)
     const launch = await agentProfiles.forOrder(request.agent_profile_id, record.trusted)
-    const agent = launch?.settings ?? openAll(vault, AgentSettings, full.agent_settings)
-    const order = conversationOrder({
-      id,
-      request,
-      settings: {
-        ...full,
-        agent_settings: record.trusted ? agent : { ...agent, mcp_config: {} },
-        flat: record.trusted ? flat : { ...flat, search_api_key: null },
-      },
-      folder: record.folder ?? '/',
-      stored: record.trusted ? (await settings.secrets.list()).secrets.map(({ name }) => name) : [],
-      notes: record.notes,
-    })
+    const agent = launch?.settings ?? openAll(vault, AgentSettings, await settings.agentSettings())
+    const means = await meansFor(this.#parts, agent, record.trusted)
+    const order = conversationOrder({ id, request, ...means, folder: record.folder ?? '/', notes: record.notes })
     const tags = { ...order.tags, ...(launch && launchTags(launch.launched)) }
     const beside = {
       title: request.title,

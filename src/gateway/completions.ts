@@ -9,8 +9,8 @@ import type {
 import type { ConversationInfo } from '../api/conversations.ts'
 import { Fault, fault } from '../api/errors.ts'
 import type { LLM } from '../api/llm.ts'
-import { Settings } from '../api/settings.ts'
 import { conversationOrder } from '../app-conversation/conversation-order.ts'
+import { meansFor } from '../app-conversation/means.ts'
 import type { Control } from '../conversation/control.ts'
 import type { Conversations } from '../conversation/conversations.ts'
 import type { Feed } from '../conversation/feed.ts'
@@ -123,9 +123,7 @@ export class Completions {
 
   async #start({ content, system, title }: Prompt, llm: LLM, trusted: boolean) {
     const { conversations, settings, vault, workingDir } = this.#parts
-    const full = await settings.full()
-    const agent = openAll(vault, AgentSettings, { ...full.agent_settings, llm })
-    const flat = openAll(vault, Settings, full.flat)
+    const agent = openAll(vault, AgentSettings, { ...(await settings.agentSettings()), llm })
     const id = newId()
     const order = conversationOrder({
       id,
@@ -134,13 +132,8 @@ export class Completions {
         system_message_suffix: system,
         title,
       }),
-      settings: {
-        ...full,
-        agent_settings: trusted ? agent : { ...agent, mcp_config: {} },
-        flat: trusted ? flat : { ...flat, search_api_key: null },
-      },
+      ...(await meansFor(this.#parts, agent, trusted)),
       folder: workingDir(),
-      stored: trusted ? (await settings.secrets.list()).secrets.map(({ name }) => name) : [],
       notes: [],
     })
     await conversations.start(order, () => trusted, false, undefined, { title })

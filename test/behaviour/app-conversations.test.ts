@@ -6,6 +6,7 @@ import { AgentRig } from '../support/agent.ts'
 import { GitServer, NO_GIT_SERVER } from '../support/git-server.ts'
 import { call, finish, say } from '../support/model-server.ts'
 import { aMessage, TestServer } from '../support/server.ts'
+import { STATUSES } from '../support/start-moments.ts'
 import { conversation, inside, over, reaching, started, startOver, useAsGithub } from '../support/starts.ts'
 import { until } from '../support/wait.ts'
 
@@ -20,17 +21,6 @@ async function clean(): Promise<void> {
   for (const { id } of (await server.client.searchAppConversations()).items)
     await server.client.deleteAppConversation({ params: { conversation_id: id } })
 }
-
-const STATUSES = [
-  'WORKING',
-  'WAITING_FOR_SANDBOX',
-  'PREPARING_REPOSITORY',
-  'RUNNING_SETUP_SCRIPT',
-  'SETTING_UP_GIT_HOOKS',
-  'SETTING_UP_SKILLS',
-  'STARTING_CONVERSATION',
-  'READY',
-]
 
 const refused = (status: number, text: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ClientError, String(error))
