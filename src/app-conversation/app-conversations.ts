@@ -88,7 +88,7 @@ export class AppConversations {
     const next = { ...old, ...cleared, ...app }
     await journal.transact(id, () => ({
       touches: true,
-      ...(title && { title }),
+      ...(title !== undefined && { title }),
       parts: { [APP]: JSON.stringify(next) },
     }))
   }

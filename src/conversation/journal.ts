@@ -18,7 +18,8 @@ export interface View {
 /** What a command wants changed. */
 export interface Change {
   drafts?: readonly Draft[]
-  title?: string
+  /** Null takes it away. */
+  title?: string | null
   parts?: Record<string, string>
   /** Counts as activity even without a message or an action. */
   touches?: boolean
@@ -136,7 +137,7 @@ function decide(view: View, asked: Asked[]) {
   const { record } = view
   let state = view.state
   let updatedAt = record.updatedAt
-  let title: string | undefined
+  let title: string | null | undefined
   let changes = false
   const parts: Record<string, string> = {}
   const kept: Asked[] = []
@@ -146,7 +147,7 @@ function decide(view: View, asked: Asked[]) {
       const change = one.command({ record: title === undefined ? record : { ...record, title }, state })
       const placed = place(state, change.drafts ?? [])
       state = change.also ? { ...placed.state, ...change.also(placed.state) } : placed.state
-      title = change.title ?? title
+      if (change.title !== undefined) title = change.title
       Object.assign(parts, change.parts)
       updatedAt = Math.max(updatedAt, change.touches ? now() : 0, ...placed.events.filter(isTreeNode).map(madeAt))
       changes ||=

@@ -202,7 +202,8 @@ export interface Append extends Folded {
   after: number
   /** May be none, when only what stands beside the log changes. */
   events: NewEvent[]
-  title?: string
+  /** Null takes it away. */
+  title?: string | null
   /** Parts to be replaced. */
   parts?: Record<string, string>
 }

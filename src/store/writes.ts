@@ -115,9 +115,9 @@ export class Writes {
     const { no, after, events, head, status, updatedAt, state, title, parts } = append
     this.#webhooks.appended(append)
     const moved = this.#sql.run(
-      `UPDATE conversations SET head = ?, status = ?, updated_at = ?, state = ?, crc = ?, title = coalesce(?, title)
+      `UPDATE conversations SET head = ?, status = ?, updated_at = ?, state = ?, crc = ?, title = CASE ? WHEN 1 THEN ? ELSE title END
        WHERE no = ? AND head = ?`,
-      ...[head, status, updatedAt, state, checksum(state), title ?? null, no, after],
+      ...[head, status, updatedAt, state, checksum(state), title === undefined ? 0 : 1, title ?? null, no, after],
     )
     if (moved === 0) return 'conflict'
     this.#insertEvents(no, after, events)

@@ -354,6 +354,8 @@ describe('app conversations', () => {
       [cleared.title, cleared.selected_repository, cleared.selected_branch, cleared.public],
       ['New', null, null, null],
     )
+    assert.equal((await change({ title: null })).title, `Conversation ${id.slice(0, 5)}`)
+    assert.equal((await change({ public: true })).title, `Conversation ${id.slice(0, 5)}`)
     await assert.rejects(change({ selected_repository: null, selected_branch: 'x' }), refused(422, /neither a branch/))
     await assert.rejects(change({ selected_repository: 'a;b/c' }), refused(422, /selected_repository/))
   })
