@@ -66,6 +66,12 @@ const catalogue = {
     message: (id: string, why: string) => `Sandbox ${id} is ${why}`,
     retryable: true,
   },
+  sandbox_preparing: {
+    status: 409,
+    message: (id: string) =>
+      `A conversation is being prepared in sandbox ${id}: pause it when that is ready, or cancel the start of that first`,
+    retryable: true,
+  },
   sandbox_failed: { status: 502, message: (why: string) => why, retryable: true },
   sandbox_limit: {
     status: 429,
@@ -93,6 +99,16 @@ const catalogue = {
   command_limit: {
     status: 429,
     message: (limit: number) => `${limit} commands are running already in this sandbox`,
+    retryable: true,
+  },
+  terminal_limit: {
+    status: 429,
+    message: (limit: number) => `${limit} terminals are open already: close one first`,
+    retryable: true,
+  },
+  terminal_full: {
+    status: 429,
+    message: () => 'What was typed before has not been read yet: this was not taken',
     retryable: true,
   },
   git_failed: { status: 400, message: (why: string) => why },

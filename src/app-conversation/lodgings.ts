@@ -22,6 +22,8 @@ export class Lodgings {
   readonly #parts: LodgingsParts
   /** By task: where somebody is about to move in. */
   readonly #expected = new Map<string, string>()
+  /** Of those, the tasks for which it is still being made ready. */
+  readonly #preparing = new Set<string>()
   /** Nobody may choose a sandbox while another is being let go of. */
   readonly #turns = new Turns()
 
@@ -45,7 +47,7 @@ export class Lodgings {
       if (given !== null) this.#checkThere(given)
       const { app } = await settings.full()
       const sandbox = given ?? chooseSandbox(app.sandbox_grouping_strategy, await this.#candidates()) ?? own
-      this.#expected.set(task.id, sandbox)
+      this.expect(task.id, sandbox)
       if (parent !== null) {
         const { workspace } = await conversations.get(parent)
         return { sandbox, folder: workspace.working_dir, shared: true }
@@ -63,7 +65,7 @@ export class Lodgings {
   async enter({ id, conversation, record }: StartTask): Promise<void> {
     const { sandboxes } = this.#parts
     const sandbox = record.sandbox ?? DEFAULT_SANDBOX
-    this.#expected.set(id, sandbox)
+    this.expect(id, sandbox)
     if (sandbox === hexUuid(conversation)) await this.#lodge(sandbox)
     await sandboxes.wake(sandbox)
   }
@@ -82,15 +84,27 @@ export class Lodgings {
     await sandboxes.lodge(sandbox, specFor(sandboxes.spec(app.default_sandbox_spec_id ?? undefined), flat))
   }
 
-  /** Somebody is on the way there, since before a crash. */
+  /** Somebody is on the way there, maybe since before a crash. */
   expect(task: string, sandbox: string): void {
     this.#expected.set(task, sandbox)
+    this.#preparing.add(task)
+  }
+
+  /** All that was to be done for somebody before they move in is done. */
+  prepared(task: string): void {
+    this.#preparing.delete(task)
+  }
+
+  /** Whether it is being made ready for somebody. */
+  isPreparing(sandbox: string): boolean {
+    return [...this.#preparing].some(task => this.#expected.get(task) === sandbox)
   }
 
   /** Whoever was expected is there, or will not come. Returns where that was. */
   arrived(task: string): string | undefined {
     const sandbox = this.#expected.get(task)
     this.#expected.delete(task)
+    this.#preparing.delete(task)
     return sandbox
   }
 

@@ -217,6 +217,7 @@ export class Starts {
       case 'SETTING_UP_SKILLS':
         return { step: { outcome: 'skipped', detail: 'The conversation reads them itself, under the rule of trust' } }
       default:
+        lodgings.prepared(task.id)
         await this.#converse(task)
         return {}
     }

@@ -6,6 +6,8 @@ export const LIMITS = {
   localMs: 5 * 60_000,
   /** Silence of the other side, in seconds: servers that still count objects say so every few. */
   stallSeconds: 60,
+  /** For another's git in a clone that is shared to let go of it, in seconds: most have long finished, some never will. */
+  othersSeconds: 60,
   /** On disk, with the files that are written out: beyond it nobody meant to have it in a sandbox. */
   bytes: 2 * 1024 ** 3,
   /** How often the size is measured: what a fast line brings in between is bearable. */

@@ -4,6 +4,7 @@ import { type Bench, git, tryGit } from './git.ts'
 import { locked } from './lock.ts'
 import { beside, clearBeside, isThere, made } from './place.ts'
 import type { RepositoryOrder, Step } from './repository.ts'
+import { freeStaleLocks } from './stale-locks.ts'
 import { describe, isTag, type Tip } from './tip.ts'
 import { addWorktree } from './worktree.ts'
 
@@ -27,6 +28,7 @@ export async function prepareShared(
         await begin(bench, making, { remote, identity: order.identity, bare: true })
         await fetchTip(bench, remote, making, tip, options)
       })
+    else await freeStaleLocks(bench, shared)
     await renew(bench, remote, shared, tip, options)
     for (const [key, value] of identityConfig(order.identity))
       await git(bench, shared, ['config', '--local', '--', key, value])

@@ -23,6 +23,8 @@ export interface KeeperParts {
   onRemoved(id: string): Promise<void>
   /** Whether something works in it, beside commands. */
   isBusy(id: string): Promise<boolean>
+  /** Whether it is being made ready for somebody: frozen in the middle of that, it would run out of its time. */
+  isPreparing(id: string): boolean
   log: Log
 }
 
@@ -94,10 +96,17 @@ export class Keeper {
     const entry = this.#entry(id)
     if (entry.record.want === 'gone') throw fault('sandbox_not_found')
     if (entry.record.want === 'running') {
+      this.#checkPrepared(id)
       await this.#parts.rest(id)
+      // Somebody may have come meanwhile.
+      this.#checkPrepared(id)
       await this.#want(entry, { want: 'paused', idle })
     } else if (entry.record.idle && !idle) await this.#want(entry, { idle: false })
     await this.settle(id)
+  }
+
+  #checkPrepared(id: string): void {
+    if (this.#parts.isPreparing(id)) throw fault('sandbox_preparing', id)
   }
 
   /** Resolves when a command could run in it. Rejects with why none can. */
@@ -200,7 +209,7 @@ export class Keeper {
     for (const [id, entry] of this.#entries) {
       if (this.#closed) return
       try {
-        const busy = entry.commands > 0 || (await this.#parts.isBusy(id))
+        const busy = entry.commands > 0 || this.#parts.isPreparing(id) || (await this.#parts.isBusy(id))
         const asked = due(entry.record, { lastUsed: entry.lastUsed, busy }, Date.now())
         if (asked === 'pause') await this.pause(id, true)
         else if (asked === 'delete') await this.remove(id)

@@ -149,8 +149,9 @@ export class LocalBackend implements Backend {
 
   async list(): Promise<string[]> {
     const { folder, cgroups, owner } = this.#options
-    const ids = [await foldersIn(folder), (await cgroups?.list()) ?? [], await holding(`GANTRY_HOLD=${owner}/`)]
-    return [...new Set(ids.flat())].filter(id => SAFE.test(id) && id !== TRIAL.id)
+    const held = (await holding(`GANTRY_HOLD=${owner}/`)).map(({ rest }) => rest)
+    const ids = [...(await foldersIn(folder)), ...((await cgroups?.list()) ?? []), ...held]
+    return [...new Set(ids)].filter(id => SAFE.test(id) && id !== TRIAL.id)
   }
 
   sandbox(id: string): Sandbox {

@@ -94,8 +94,10 @@ export class Sandboxes {
 
   /** The way in, for somebody who was asked to go there: one that a person paused is woken too. */
   async wake(id: string): Promise<Sandbox> {
-    const status = this.status(id)
-    if (status === 'PAUSED' && this.has(id)) await this.#parts.keeper.resume(id)
+    const { keeper } = this.#parts
+    const kept = keeper.find(id)
+    // Also one that is about to be paused, and still runs.
+    if (kept?.record.want === 'paused' && keeper.status(kept) !== 'MISSING') await keeper.resume(id)
     return this.reach(id)
   }
 

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Command, Sandbox } from '../../src/sandbox/sandbox.ts'
 import { Bench, NO_REPOSITORIES, TOKEN } from '../support/repositories.ts'
 import { sampled } from '../support/sampled.ts'
+import { until } from '../support/wait.ts'
 
 const COMMIT = 'git add -A; git commit -qm'
 
@@ -101,6 +102,53 @@ describe('a clone that conversations share', { skip: NO_REPOSITORIES }, () => {
       await bench.sh(`ls -A /workspace/shared/empty 2>&1; ls -A ${one.folder}`),
       "ls: cannot access '/workspace/shared/empty': No such file or directory\n.git",
     )
+  })
+
+  describe('in which a git has begun something', () => {
+    const sample = '/workspace/shared/begun'
+    /** A git that has its hands on a branch and, by a request it never ends, keeps them there. */
+    const begin = async (clone: string) => {
+      const words = `start\nupdate refs/remotes/origin/main refs/remotes/origin/main\nprepare\n`
+      const argv = ['git', '-C', clone, 'update-ref', '--stdin'] as const
+      const git = await bench.sandbox.exec({ argv, cwd: '/', stdin: true })
+      git.stdin!.write(words)
+      git.stderr.resume()
+      let said = ''
+      git.stdout.on('data', chunk => {
+        said += chunk
+      })
+      await until('it has them there', () => said.includes('prepare: ok'))
+      return git
+    }
+    before(async () => {
+      await bench.prepare(order(sample))
+      await bench.host.change('ann/app', `echo latest >file; ${COMMIT} latest`)
+    })
+
+    test('does not remember one that was killed', async () => {
+      const git = await begin(sample)
+      await git.signal('SIGKILL')
+      await git.exit
+      await bench.sh(`cd ${sample}; touch shallow.lock packed-refs.lock config.lock`)
+      assert.equal(await bench.sh(`ls ${sample}/refs/remotes/origin`), 'HEAD\nmain\nmain.lock')
+      const next = order(sample)
+      await bench.prepare(next)
+      assert.equal(await look(next.folder, 'cat file'), 'latest')
+      assert.equal(await bench.sh(`find ${sample} -name '*.lock'`), '')
+    })
+
+    test('leaves one that runs alone, waits for it, and goes on when it is done', async () => {
+      await bench.host.change('ann/app', `echo last >file; ${COMMIT} last`)
+      const git = await begin(sample)
+      await assert.rejects(bench.prepare(order(sample), { limits: { othersSeconds: 1 } }))
+      assert.equal(await bench.sh(`find ${sample} -name '*.lock'`), `${sample}/refs/remotes/origin/main.lock`)
+      const next = order(sample)
+      const preparing = bench.prepare(next)
+      git.stdin!.end('abort\n')
+      assert.equal((await git.exit).code, 0)
+      await preparing
+      assert.equal(await look(next.folder, 'cat file'), 'last')
+    })
   })
 
   alike('is there for all in an image without flock', async () => {

@@ -1,5 +1,9 @@
-import { rm } from 'node:fs/promises'
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { newId } from '../../src/lib/id.ts'
 import { EgressProxy } from '../../src/sandbox/egress/proxy.ts'
@@ -9,9 +13,12 @@ import { utilLinux } from '../../src/sandbox/local/util-linux.ts'
 import type { Walls } from '../../src/sandbox/local/walls.ts'
 import { LocalBackend } from '../../src/sandbox/local.ts'
 import { findProgram } from '../support/command.ts'
-import { NOBODY, passesForNobody } from '../support/inside.ts'
+import { Inside, KINDS, NOBODY, passesForNobody } from '../support/inside.ts'
 import { DEEP, tempFolder } from '../support/server.ts'
 import { type Arena, sandboxContract } from './sandbox.ts'
+
+/** Long enough to be sure that nothing happens: nothing can be waited for there. */
+const NOTHING_MS = 300
 
 const privileged = process.getuid?.() === 0
 
@@ -52,6 +59,39 @@ sandboxContract('LocalBackend', () => open(), missing !== undefined && `the prog
 })
 // A start takes it a hundred processes: half a minute for the suite, and half of what it shows is shown above.
 sandboxContract('LocalBackend by util-linux', () => open(utilLinux), !DEEP && 'takes long: npm run test:deep')
+
+for (const { walls, skip } of KINDS) {
+  test(`a command on its way in when its sandbox is paused arrives after that (${walls.name})`, { skip }, async () => {
+    await using inside = await Inside.open({ walls })
+    await inside.start('box')
+    const filter = join(inside.data, 'hands/filter')
+    const program = await readFile(filter)
+    await rm(filter)
+    // Whoever is on the way in opens it, and waits there until somebody writes to it.
+    execFileSync('mkfifo', [filter])
+    const process = await inside.backend.sandbox('box').exec({ argv: ['echo', 'arrived'] })
+    const said = text(process.stdout)
+    await inside.backend.pause('box')
+    const written = writeFile(filter, program)
+    const quiet = new Promise(resolve => setTimeout(resolve, NOTHING_MS, 'still on its way'))
+    assert.equal(await Promise.race([said, quiet]), 'still on its way')
+    await inside.backend.resume('box')
+    assert.deepEqual([await process.exit, await said], [{ code: 0, reason: 'exited' }, 'arrived\n'])
+    await written
+  })
+
+  test(`a command that is killed is seen to end (${walls.name})`, { skip }, async () => {
+    await using inside = await Inside.open({ walls })
+    await inside.start('box')
+    for (const when of ['on its way in', 'while it runs', 'in a pause']) {
+      const process = await inside.backend.sandbox('box').exec({ argv: ['sh', '-c', 'echo runs; sleep 5'] })
+      if (when !== 'on its way in') await once(process.stdout, 'data')
+      if (when === 'in a pause') await inside.backend.pause('box')
+      await process.signal('SIGKILL')
+      assert.deepEqual(await process.exit, { code: 137, reason: 'exited' }, when)
+    }
+  })
+}
 
 test(
   'an ordinary user has the same walls',

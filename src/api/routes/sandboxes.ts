@@ -53,7 +53,7 @@ export const sandboxRoutes = {
     access: 'caller',
     params: sandbox,
     responses: { 200: Success },
-    errors: ['sandbox_not_found', 'sandbox_failed'],
+    errors: ['sandbox_not_found', 'sandbox_preparing', 'sandbox_failed'],
   }),
   resumeSandbox: route({
     method: 'POST',

@@ -13,8 +13,8 @@ export interface Chain {
   mark?: string
   /** The descriptor of a file that takes its output and errors: it then runs on when the server is gone. */
   log?: number
-  /** To everything the command started. `pid` is the chain's first process, as the host counts. */
-  signal(name: NodeJS.Signals, pid: number): Promise<void>
+  /** To everything the command started. `pid` is the chain's first process, as the host counts, while there is one. */
+  signal(name: NodeJS.Signals, pid: number | undefined): Promise<void>
   /** Sets the size of a terminal that has this name inside. */
   resize(terminal: string, size: Size): Promise<void>
 }
@@ -37,6 +37,8 @@ export interface Launched extends Process {
   readonly begun: Promise<unknown>
 }
 
+type Send = (name: NodeJS.Signals) => Promise<void>
+
 /** Starts a command through a chain of programs, and follows it to its end. */
 export async function launch(chain: Chain, command: Command): Promise<Launched> {
   const { stdin, pty, signal } = command
@@ -48,7 +50,10 @@ export async function launch(chain: Chain, command: Command): Promise<Launched> 
     stdio: [stdin || pty ? 'pipe' : 'ignore', out, out, 'pipe', 'pipe'],
     detached: true,
   })
-  const exit = ending(child, chain, command)
+  // The id of one that has ended may be another's.
+  const send: Send = name =>
+    chain.signal(name, child.exitCode === null && child.signalCode === null ? child.pid : undefined)
+  const exit = ending(child, send, command)
   for (const stream of child.stdio) stream?.on('error', () => undefined)
   const [, , , orders, side] = child.stdio as [unknown, unknown, unknown, Duplex, Duplex]
   orders.end(chain.script)
@@ -59,7 +64,7 @@ export async function launch(chain: Chain, command: Command): Promise<Launched> 
     stdout: (child.stdout as Readable | null) ?? Readable.from([]),
     stderr: (child.stderr as Readable | null) ?? Readable.from([]),
     exit,
-    signal: name => chain.signal(name, child.pid ?? 0),
+    signal: send,
     resize: async size => {
       const name = await word
       if (name) await chain.resize(name, size)
@@ -79,10 +84,10 @@ function firstLine(side: Readable): Promise<string | undefined> {
   })
 }
 
-async function ending(child: ChildProcess, chain: Chain, { timeoutMs, signal }: Command): Promise<Exit> {
+async function ending(child: ChildProcess, signalled: Send, { timeoutMs, signal }: Command): Promise<Exit> {
   let reason: Exit['reason'] = 'exited'
   let hard: NodeJS.Timeout | undefined
-  const send = (name: NodeJS.Signals) => chain.signal(name, child.pid ?? 0).catch(() => undefined)
+  const send: Send = name => signalled(name).catch(() => undefined)
   const end = (why: Exit['reason']) => {
     if (reason !== 'exited') return
     reason = why

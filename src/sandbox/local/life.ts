@@ -125,12 +125,15 @@ export class Life implements Sandbox {
         script,
         ...(!group && { mark: this.#entrance.mark }),
         ...(log !== undefined && { log }),
-        signal: (name, pid) =>
-          !group
-            ? signalMarked(`GANTRY_EXEC=${mark}`, name)
-            : name === 'SIGKILL'
-              ? group.kill()
-              : signalAll(() => this.#within(group, pid), name),
+        signal: async (name, pid) => {
+          if (name !== 'SIGKILL')
+            return group ? signalAll(() => this.#within(group, pid), name) : signalMarked(`GANTRY_EXEC=${mark}`, name)
+          // Who leads to it stops when it does, as it has to before it is killed, and would never see it end.
+          if (!group) return signalMarked(`GANTRY_EXEC=${mark}`, name, pid)
+          // It may not have come as far as its group.
+          await signalAll(async () => (pid === undefined ? [] : [pid]), name)
+          await group.kill()
+        },
         resize: async (terminal, { columns, rows }) => {
           const argv = ['stty', '-F', terminal, 'cols', `${columns}`, 'rows', `${rows}`] as const
           await (await this.exec({ argv, timeoutMs: KILL_AFTER_MS })).exit
@@ -142,8 +145,9 @@ export class Life implements Sandbox {
   }
 
   /** Those that lead to the command are spared what the command may want to answer: they tell how it ended. */
-  async #within(group: Group, pid: number): Promise<number[]> {
+  async #within(group: Group, pid: number | undefined): Promise<number[]> {
     const pids = await group.pids()
+    if (pid === undefined) return pids
     const leading = [pid]
     while (leading.length < this.#entrance.walls.leading) leading.push(await firstChild(leading.at(-1)!))
     return pids.filter(one => !leading.includes(one))

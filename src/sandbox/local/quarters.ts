@@ -10,7 +10,7 @@ import type { Order, Usage } from '../sandbox.ts'
 import type { Group } from './cgroup.ts'
 import { WAY_ENV } from './child.ts'
 import { diskUsage, memoryUsage, tail } from './measure.ts'
-import { beneath, firstChild, isHolding, signalAll, signalMarked, stateOf, stopAll } from './tree.ts'
+import { beneath, firstChild, holding, isHolding, signalAll, signalMarked, stateOf, stopAll } from './tree.ts'
 import { furnish, type Mount, type User, viewOf } from './view.ts'
 import type { Holder, Walls } from './walls.ts'
 
@@ -119,8 +119,10 @@ export class Quarters {
   }
 
   async freeze(holder: Holder): Promise<void> {
-    if (this.group) await this.group.freeze(true)
-    else await stopAll(() => beneath(holder.init))
+    if (this.group) return this.group.freeze(true)
+    // First who leads inside: nobody enters any more then, and none of them can stop by itself for what it sees stopping there.
+    await stopAll(() => this.#ways())
+    await stopAll(() => beneath(holder.init))
   }
 
   async thaw(holder: Holder): Promise<void> {
@@ -172,7 +174,12 @@ export class Quarters {
     return { processes: pids.length, memoryBytes: memoryBytes ?? 0, diskBytes }
   }
 
-  /** Without a group: what is inside, and what leads there, which stops when that is stopped. */
+  /** Those that lead inside and wait for what they led there, which are outside themselves. */
+  async #ways(): Promise<number[]> {
+    return (await holding(`GANTRY_WAY=${this.mark}`)).filter(({ rest }) => rest === '').map(({ pid }) => pid)
+  }
+
+  /** Without a group: what is inside, and what leads there, which would stop by itself if it found that stopped. */
   async #signal(holder: Holder | undefined, name: NodeJS.Signals): Promise<void> {
     if (holder) await signalAll(() => beneath(holder.init), name)
     await signalMarked(`GANTRY_WAY=${this.mark}`, name)

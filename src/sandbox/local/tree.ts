@@ -34,18 +34,18 @@ export async function stopAll(find: () => Promise<number[]>): Promise<void> {
 const ROUNDS = 20
 
 /**
- * Every process of the host's that bears this variable, and all that descend from one. Where there is no cgroup to ask, this
- * finds what a command started, even what left its session and lost its parent, unless it hides on purpose: then the
+ * Every process of the host's that bears this variable, and all that descend from one, or from `root`. Where there is no cgroup to
+ * ask, this finds what a command started, even what left its session and lost its parent, unless it hides on purpose: then the
  * end of its sandbox is its end.
  */
-export async function signalMarked(mark: string, name: NodeJS.Signals): Promise<void> {
+export async function signalMarked(mark: string, name: NodeJS.Signals, root?: number): Promise<void> {
   // What runs can fork faster than it dies.
-  if (name === 'SIGKILL') await signalAll(() => marked(mark), 'SIGSTOP')
-  await signalAll(() => marked(mark), name)
+  if (name === 'SIGKILL') await signalAll(() => marked(mark, root), 'SIGSTOP')
+  await signalAll(() => marked(mark, root), name)
 }
 
-export async function marked(mark: string): Promise<number[]> {
-  const found = new Set<number>()
+export async function marked(mark: string, root?: number): Promise<number[]> {
+  const found = new Set<number>(root === undefined ? [] : [root])
   const parents = new Map<number, number>()
   await Promise.all(
     (await processes()).map(async pid => {
@@ -74,16 +74,16 @@ export async function beneath(init: number): Promise<number[]> {
 }
 
 /**
- * What follows this prefix in the environment of the host's own processes. Those inside a sandbox, in a process namespace of
- * their own, may call themselves anything.
+ * The host's own processes in whose environment something begins with this prefix, and how that goes on. Those inside a sandbox, in
+ * a process namespace of their own, may call themselves anything.
  */
-export async function holding(prefix: string): Promise<string[]> {
+export async function holding(prefix: string): Promise<{ pid: number; rest: string }[]> {
   const here = await readlink('/proc/self/ns/pid')
   const found = await Promise.all(
     (await processes()).map(async pid => {
       const mark = (await peek(pid, 'environ')).split('\0').find(entry => entry.startsWith(prefix))
       const outside = mark && (await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) === here
-      return outside ? [mark.slice(prefix.length)] : []
+      return outside ? [{ pid, rest: mark.slice(prefix.length) }] : []
     }),
   )
   return found.flat()
