@@ -16,8 +16,6 @@ import { Trajectories } from './conversation/trajectory.ts'
 import { openDesk } from './desk.ts'
 import { openHands } from './hands.ts'
 import { Auth, isLoopback, type Mode } from './http/auth.ts'
-import { BashSockets } from './http/bash-sockets.ts'
-import { EventSockets } from './http/event-sockets.ts'
 import { allHandlers } from './http/handlers/index.ts'
 import {
   BASH_READERS,
@@ -32,6 +30,7 @@ import { Metrics } from './http/metrics.ts'
 import { openapi } from './http/openapi.ts'
 import { originPolicy } from './http/origin.ts'
 import { Ports } from './http/ports.ts'
+import { allRooms } from './http/rooms.ts'
 import { HttpServer } from './http/server.ts'
 import { Sockets } from './http/sockets.ts'
 import { Streams } from './http/stream.ts'
@@ -49,6 +48,7 @@ import { REST_MS } from './sandbox/limits.ts'
 import { DEFAULT_SANDBOX, type Grant, type Order, type Reach } from './sandbox/sandbox.ts'
 import { Sandboxes } from './sandbox/sandboxes.ts'
 import { egressOf, limitsOf, type SandboxSpec } from './sandbox/specs.ts'
+import { Terminals } from './sandbox/terminals.ts'
 import { VsCode } from './sandbox/vscode.ts'
 import { AppProfiles } from './settings/app-profiles.ts'
 import { Approvals } from './settings/approvals.ts'
@@ -156,6 +156,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     },
     onRemoved: id => bash.forget(id),
     isBusy: async id => (await workingIn(id)).length > 0,
+    isPreparing: id => desk.lodgings.isPreparing(id),
     log,
   })
   hands.onEnd(id => {
@@ -179,7 +180,8 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     readers: BASH_READERS,
   })
 
-  const skills = new SkillLibrary({ reach, userSkills: brain.library.userSkills, approved, log })
+  const { userSkills, elsewhere } = brain.library
+  const skills = new SkillLibrary({ reach, userSkills, elsewhere, approved, log })
   const desk = openDesk({
     store,
     vault,
@@ -251,10 +253,8 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     portsDomain: config.ports_domain,
   })
   http.serve(table, handlers)
-  const rooms = [
-    new EventSockets({ conversations, events, streams, log }),
-    new BashSockets({ bash, streams: bashStreams, log }),
-  ]
+  const terminals = new Terminals(reach)
+  const rooms = allRooms({ conversations, events, streams, bash, bashStreams, terminals, log })
   const sockets = new Sockets({ auth, origins, rooms, log, hasSandbox: id => sandboxes.has(id) })
   const ports = new Ports({
     portOf: label => sandboxes.portOf(label),
@@ -307,6 +307,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
     await recover(store, runner)
     await desk.starts.recover()
     opened.resolve()
+    ownership.announce({ url, pid })
     return { url, ...proof }
   }
   const { url, isolated, summary } = await open().catch(async error => {
@@ -333,6 +334,7 @@ export async function startApp(config: Config, log: Log, pid: number): Promise<A
       clearTimeout(impatience)
       vscode.close()
       await bash.close()
+      await terminals.close()
       await desk.starts.close()
       await brain.close()
       await letGo()

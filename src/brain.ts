@@ -20,6 +20,7 @@ import { Events } from './conversation/events.ts'
 import { Feed } from './conversation/feed.ts'
 import { Forks } from './conversation/fork.ts'
 import { Goals } from './conversation/goals.ts'
+import { Imports } from './conversation/import.ts'
 import { Journal } from './conversation/journal.ts'
 import { Models } from './conversation/models.ts'
 import type { Order } from './conversation/order.ts'
@@ -195,6 +196,7 @@ export function openBrain({
     thinking,
     localModels: () => findLocalServers(fetch),
     forks: new Forks(store, journal),
+    imports: new Imports({ store, vault, caution, checkFolder, workingDirOf }),
     events: new Events(store),
     close: async () => {
       mcpProbes.close()

@@ -38,21 +38,22 @@ interface AnyRequest {
 
 export function createClient({ baseUrl, key, fetch: send = fetch }: ClientOptions): Client {
   const call = async (name: string, spec: Shape, request: AnyRequest = {}) => {
-    const isForm = request.body instanceof FormData
+    const isJson = request.body !== undefined && !(request.body instanceof FormData) && !spec.file
     const response = await send(address(baseUrl, spec, request), {
       method: spec.method,
       headers: {
-        ...(request.body !== undefined && !isForm && { 'Content-Type': 'application/json' }),
+        ...(isJson && { 'Content-Type': 'application/json' }),
+        ...(spec.file && { 'Content-Type': spec.file }),
         ...(key !== undefined && { 'X-Session-API-Key': key }),
         ...request.headers,
       },
-      ...(request.body !== undefined && { body: isForm ? (request.body as FormData) : JSON.stringify(request.body) }),
+      ...(request.body !== undefined && { body: isJson ? JSON.stringify(request.body) : (request.body as BodyInit) }),
       ...(request.signal && { signal: request.signal }),
     })
     if (response.ok && spec.raw?.includes(response.status)) return response
     const text = await response.text()
-    const isJson = response.headers.get('Content-Type')?.startsWith('application/json')
-    const body = isJson ? JSON.parse(text) : text || undefined
+    const isParsed = response.headers.get('Content-Type')?.startsWith('application/json')
+    const body = isParsed ? JSON.parse(text) : text || undefined
     if (!response.ok) throw new ClientError(name, response.status, body)
     return body
   }

@@ -12,6 +12,17 @@ export const ConversationExecutionStatus = z
   .meta({ id: 'ConversationExecutionStatus' })
 export type ConversationExecutionStatus = z.output<typeof ConversationExecutionStatus>
 
+/** Splits unambiguously: a name has letters and digits only. */
+const TAG = /^([a-z0-9]+)(?:[:=](.*))?$/s
+
+/** A tag that is asked for: `name`, or `name:value` (also with `=` between). */
+export const TagFilter = z.string().regex(TAG).meta({ description: 'name, or name:value' })
+
+export function tagOf(filter: string): { name: string; value?: string } {
+  const [, name = '', value] = TAG.exec(filter) ?? []
+  return { name, ...(value !== undefined && { value }) }
+}
+
 export const ConversationSortOrder = z
   .enum(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC'])
   .meta({ id: 'ConversationSortOrder' })

@@ -60,6 +60,10 @@ export const MCPTestResponse = z.discriminatedUnion('ok', [
       ok: z.literal(true),
       tools: z.array(z.string()),
       tool_result: MCPToolCallResult.optional(),
+      resolved_mcp_servers: z
+        .array(anyMap)
+        .optional()
+        .meta({ deprecated: true, description: 'Never said: the name is kept for clients that know it' }),
       oauth_state: oauthState,
     })
     .meta({ id: 'MCPTestSuccess' }),

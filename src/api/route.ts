@@ -41,6 +41,8 @@ export interface RouteSpec {
   bodyOptional?: boolean
   /** The field of a multipart form that holds a file. The handler reads it from the connection, as it comes. */
   upload?: string
+  /** The type of a body that is one file. The handler reads it from the connection, too. */
+  file?: string
   /** In bytes; see http/limits.ts for the default. */
   bodyLimit?: number
   /** By status; `null` is an empty body. The first is what a handler's plain return value means. */
@@ -83,7 +85,9 @@ export type Request<R extends RouteSpec> = SentPart<R, 'params'> &
       : { body: Sent<S> }
     : R extends { upload: string }
       ? { body: FormData }
-      : unknown)
+      : R extends { file: string }
+        ? { body: Blob | Uint8Array<ArrayBuffer> }
+        : unknown)
 
 /** The JSON a route answers with. */
 export type Output<R extends RouteSpec> = {

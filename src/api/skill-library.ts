@@ -1,14 +1,52 @@
 import * as z from 'zod'
 import { orNull, page, strings, textOrNull } from './common.ts'
 import { HookConfig } from './hooks.ts'
+import { ExposedUrl } from './sandboxes.ts'
+import { secret } from './secret.ts'
 import { MarketplaceRegistration } from './skills.ts'
 
-/** What a caller may also send, for public skills and those of organisations, is taken and not acted upon. */
+/** The address may hold what opens it. */
+export const OrgConfig = z
+  .object({
+    repository: z.string(),
+    provider: z.string(),
+    org_repo_url: secret().regex(/^https?:\/\/[^\s\\]+$/i),
+    org_name: z.string().min(1),
+  })
+  .meta({ id: 'OrgConfig' })
+export type OrgConfig = z.output<typeof OrgConfig>
+
+const SandboxConfig = z.object({ exposed_urls: z.array(ExposedUrl).default([]) }).meta({ id: 'SandboxConfig' })
+
 export const SkillsRequest = z
   .object({
+    load_public: z.boolean().default(true).meta({
+      description: 'Those of the marketplaces that this server was set up with, as far as their auto_load says so',
+    }),
     load_user: z.boolean().default(true),
     load_project: z.boolean().default(true),
+    load_org: z.boolean().default(true).meta({ description: 'Those of org_configs' }),
+    marketplace_path: z
+      .string()
+      .regex(/^(?!\/)(?!(.*\/)?\.\.(\/|$))/)
+      .nullable()
+      .default('marketplaces/default.json')
+      .meta({
+        description:
+          'Where in a public marketplace its list is looked for first. With null, all that public marketplaces offer is loaded',
+      }),
+    registered_marketplaces: z.array(MarketplaceRegistration).max(20).default([]).meta({
+      description:
+        'Their packages that auto_load names are fetched, in the sandbox and without what is stored to open them',
+    }),
     project_dir: textOrNull.meta({ description: 'Absolute, or from the working directory of the sandbox' }),
+    org_configs: orNull(z.array(OrgConfig).max(20)).meta({
+      description: 'Repositories that are fetched in the sandbox: of each, what lies in skills and microagents',
+    }),
+    org_config: orNull(OrgConfig).meta({ deprecated: true, description: 'One more of org_configs' }),
+    sandbox_config: orNull(SandboxConfig).meta({
+      description: 'Of its addresses, those named WORKER_… become a skill that tells of them',
+    }),
   })
   .meta({ id: 'SkillsRequest' })
 export type SkillsRequest = z.output<typeof SkillsRequest>

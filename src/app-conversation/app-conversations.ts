@@ -27,7 +27,7 @@ export interface AppConversationsParts {
   conversations: Conversations
   sandboxes: Sandboxes
   starts: Starts
-  library: Pick<SkillLibrary, 'load' | 'hooks'>
+  library: Pick<SkillLibrary, 'near' | 'hooks'>
 }
 
 interface Page extends Pick<ConversationQuery, 'order' | 'descending' | 'limit'> {
@@ -150,8 +150,8 @@ export class AppConversations {
     const { agent } = await conversations.get(id, true)
     const { sandbox, folder, isRunning } = await this.placeOf(id)
     const request = { load_user: true, load_project: isRunning, project_dir: folder }
-    const { skills } = await library.load(request, sandbox)
-    const all = [...(agent.agent_context?.skills ?? []).map(infoOf), ...skills]
+    const { project, user } = await library.near(request, sandbox)
+    const all = [...(agent.agent_context?.skills ?? []), ...project, ...user].map(infoOf)
     const byName = new Map(
       all.toReversed().map(({ name, type, content, triggers }) => [name, { name, type, content, triggers }]),
     )

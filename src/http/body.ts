@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Fault, fault } from '../api/errors.ts'
-import { BODY_DEPTH } from './limits.ts'
+import { isDeeper, NESTING } from '../lib/depth.ts'
 import { Invalid } from './validation.ts'
 
 /**
@@ -12,22 +12,17 @@ export async function readJson(incoming: IncomingMessage, limit: number): Promis
   if (bytes.length === 0) return undefined
   if (!isJson(incoming.headers['content-type'])) throw fault('unsupported_media_type', 'application/json')
   const value = parseJson(bytes)
-  if (isDeeper(value, BODY_DEPTH))
+  if (isDeeper(value, NESTING))
     throw new Invalid([{ type: 'recursion_loop', loc: ['body'], msg: 'Input is nested too deeply' }])
   return value
 }
 
-/** Level by level, so that it needs no stack itself. */
-function isDeeper(value: unknown, limit: number): boolean {
-  let level = [value].filter(isObject)
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > limit) return true
-    level = level.flatMap(item => Object.values(item).filter(isObject))
-  }
-  return false
+/** A body that is one file. Many a program calls any file a stream of octets. */
+export async function readFile(incoming: IncomingMessage, type: string, limit: number): Promise<Buffer> {
+  const [given = ''] = incoming.headers['content-type']?.toLowerCase().split(';') ?? []
+  if (![type, 'application/octet-stream'].includes(given.trim())) throw fault('unsupported_media_type', type)
+  return readBytes(incoming, limit)
 }
-
-const isObject = (value: unknown): value is object => value !== null && typeof value === 'object'
 
 async function readBytes(incoming: IncomingMessage, limit: number): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > limit) throw fault('body_too_large', limit)

@@ -8,9 +8,6 @@ export const UPLOAD_BYTES = 1024 * 1024 * 1024
 /** What stands around the file in a form: headers, and fields that nobody asked for. */
 export const FORM_BYTES = 64 * 1024
 
-/** Levels of nesting in a body: far past any honest one, far short of what exhausts the stack of whoever walks it. */
-export const BODY_DEPTH = 200
-
 /** Requests being served at once. Past it the server is drowning: answering 503 at once helps it more than queueing. */
 export const REQUESTS_IN_FLIGHT = 1000
 

@@ -67,6 +67,7 @@ function operation(operationId: string, spec: RouteSpec, mode: Mode, schemas: Sc
     ...(spec.upload && {
       requestBody: { required: true, content: { 'multipart/form-data': { schema: formWith(spec.upload) } } },
     }),
+    ...(spec.file && { requestBody: { required: true, content: { [spec.file]: {} } } }),
     responses: responses(spec, keyed, schemas),
     ...(keyed ? { security: KEY } : spec.access === 'expose' ? { security: [{}, ...KEY] } : {}),
   }

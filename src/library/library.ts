@@ -17,6 +17,7 @@ import { readPackage } from './package.ts'
 import { Packages } from './packages.ts'
 import { readPlugin } from './plugin.ts'
 import { Plugins } from './plugins.ts'
+import { SkillsElsewhere } from './skills-elsewhere.ts'
 import { placeOf, type Source } from './source.ts'
 import { SubAgents } from './sub-agents.ts'
 
@@ -44,7 +45,8 @@ export function openLibrary({ store, data, marketplaces: registered, reach, remo
   const bring = async (source: Source, errand: Errand) =>
     visit(errand, placeOf(source), ground => readPackage(errand.sandbox, ground, signal))
   // What needs no key is fetched without what is stored.
-  const fetch = async (source: Source, destination: Destination) => bring(source, await errandOf(destination))
+  const fetch = async (source: Source, destination: Destination, remote?: Remote) =>
+    bring(source, await errandOf(destination, remote && { remoteOf: async () => remote }))
   const readText = async (source: Source, paths: readonly string[], destination?: Destination) => {
     const errand = await errandOf(destination ?? {}, destination ? {} : { remoteOf })
     return visit(errand, placeOf(source), ({ top, folder }) =>
@@ -63,6 +65,11 @@ export function openLibrary({ store, data, marketplaces: registered, reach, remo
     marketplaces,
     installedSkills,
     plugins: new Plugins({ packages, marketplaces, reach, fetch, log, signal }),
+    elsewhere: new SkillsElsewhere({
+      registered,
+      list: (registrations, destination, path) => marketplaces.list(registrations, destination, path),
+      fetch,
+    }),
     subAgents: new SubAgents({ folder: join(data, 'agents'), reach, log }),
     /** Those of the user's folder and those that are installed; of two with one name the former. */
     userSkills: async (inSession?: () => Promise<Sandbox>): Promise<UserSkills> => {

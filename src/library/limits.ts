@@ -10,6 +10,9 @@ export const PACKAGES = 100
 /** Of one conversation: each is fetched before it begins. */
 export const PLUGINS_AT_ONCE = 20
 
+/** Of one request for skills, side by side: somebody waits for it. */
+export const PACKAGES_AT_ONCE = 20
+
 /** Plugins or agents that one project is searched for. */
 export const PER_PROJECT = 50
 

@@ -19,7 +19,7 @@ export interface Offer {
 }
 
 /** What marketplaces have, and what is wrong with those that have nothing. */
-interface Lists {
+export interface Lists {
   offers: Offer[]
   problems: string[]
 }
@@ -72,6 +72,11 @@ export class Marketplaces {
     return problems.length > 0
       ? { status: 'error', message: problems.join('; ') }
       : { status: 'success', message: `${this.#parts.registered.length} marketplaces offer ${offers.length} packages` }
+  }
+
+  /** What these offer to whoever asks; their lists are looked for at `path` first. */
+  list(registrations: readonly MarketplaceRegistration[], destination: Destination, path?: string): Promise<Lists> {
+    return this.#read(registrations, destination, path === undefined ? PATHS : [path, ...PATHS])
   }
 
   /** What there would be, were these registered. */
@@ -131,11 +136,15 @@ export class Marketplaces {
     return recently(MARKETPLACE_MS, () => this.#read(this.#parts.registered))
   }
 
-  async #read(registrations: readonly MarketplaceRegistration[], destination?: Destination): Promise<Lists> {
+  async #read(
+    registrations: readonly MarketplaceRegistration[],
+    destination?: Destination,
+    paths: readonly string[] = PATHS,
+  ): Promise<Lists> {
     const { readText, log } = this.#parts
     const lists = registrations.map(async (registration): Promise<Lists> => {
       try {
-        return { offers: offersIn(registration, await readText(registration, PATHS, destination)), problems: [] }
+        return { offers: offersIn(registration, await readText(registration, paths, destination)), problems: [] }
       } catch (error) {
         if (!(error instanceof Fault)) throw error
         const { name } = registration

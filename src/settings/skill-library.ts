@@ -4,9 +4,11 @@ import { loadProjectSkills } from '../agent/skills/project.ts'
 import { isAlwaysOn, mergeSkills } from '../agent/skills.ts'
 import { Fault } from '../api/errors.ts'
 import type { HookConfig } from '../api/hooks.ts'
+import type { ExposedUrl } from '../api/sandboxes.ts'
 import type { ListedSkill, ListedSkillPage, SkillInfo, SkillsRequest, SkillsResponse } from '../api/skill-library.ts'
-import type { Skill } from '../api/skills.ts'
+import { Skill } from '../api/skills.ts'
 import type { Log } from '../lib/log.ts'
+import type { SkillsElsewhere } from '../library/skills-elsewhere.ts'
 import { Files } from '../sandbox/files.ts'
 import type { Reach, Sandbox } from '../sandbox/sandbox.ts'
 import type { UserSkills } from './user-skills.ts'
@@ -14,10 +16,13 @@ import type { UserSkills } from './user-skills.ts'
 export interface SkillLibraryParts {
   reach: Reach
   userSkills(): Promise<UserSkills>
+  elsewhere: SkillsElsewhere
   /** Hashes of files of projects that a person has approved. */
   approved(): Promise<ReadonlySet<string>>
   log: Log
 }
+
+type NearRequest = Pick<SkillsRequest, 'load_user' | 'load_project' | 'project_dir'>
 
 interface Folder {
   sandbox: Sandbox
@@ -34,15 +39,39 @@ export class SkillLibrary {
     this.#parts = parts
   }
 
-  async load({ load_user, load_project, project_dir }: SkillsRequest, scope?: string): Promise<SkillsResponse> {
+  /** Of those with one name the first is taken: a project's before an organisation's before the user's before anybody's. */
+  async load(request: SkillsRequest, scope?: string): Promise<SkillsResponse> {
+    const { elsewhere } = this.#parts
+    const { marketplace_path, registered_marketplaces, org_configs, org_config, sandbox_config } = request
+    const organizations = [...(org_configs ?? []), ...(org_config ? [org_config] : [])]
+    const destination = { sandbox: scope }
+    const [{ project, user }, org, shared, registered] = await Promise.all([
+      this.near(request, scope),
+      request.load_org ? this.#taken(elsewhere.ofOrganizations(organizations, destination)) : [],
+      request.load_public ? this.#taken(elsewhere.ofPublic(marketplace_path, destination)) : [],
+      this.#taken(elsewhere.ofMarketplaces(registered_marketplaces, destination)),
+    ])
+    const sandbox = hostsSkill(sandbox_config?.exposed_urls ?? [])
+    const others = [...user, ...shared, ...registered, ...sandbox]
+    return {
+      skills: mergeSkills({ given: [], project: [...project, ...org], user: others, disabled: [] }).map(infoOf),
+      sources: {
+        sandbox: sandbox.length,
+        registered_marketplaces: registered.length,
+        sdk_base: user.length + shared.length,
+        org: org.length,
+        project: project.length,
+      },
+    }
+  }
+
+  /** Those of a project and of the user: nothing is fetched. */
+  async near({ load_user, load_project, project_dir }: NearRequest, scope?: string) {
     const [project, user] = await Promise.all([
       load_project ? this.#projectSkills(project_dir, scope) : [],
       load_user ? this.#userSkills() : [],
     ])
-    return {
-      skills: mergeSkills({ given: [], project, user, disabled: [] }).map(infoOf),
-      sources: { sandbox: 0, registered_marketplaces: 0, sdk_base: user.length, org: 0, project: project.length },
-    }
+    return { project, user }
   }
 
   async hooks(projectDir: string | null, scope?: string): Promise<HookConfig | null> {
@@ -65,8 +94,12 @@ export class SkillLibrary {
     return { items, next_page_id: left.length > limit ? items.at(-1)!.name : null }
   }
 
-  async #userSkills(): Promise<Skill[]> {
-    const { skills, problems } = await this.#parts.userSkills()
+  #userSkills(): Promise<Skill[]> {
+    return this.#taken(this.#parts.userSkills())
+  }
+
+  async #taken(found: Promise<UserSkills>): Promise<Skill[]> {
+    const { skills, problems } = await found
     for (const problem of problems) this.#parts.log.info('skills', { problem })
     return skills
   }
@@ -75,9 +108,7 @@ export class SkillLibrary {
     const folder = await this.#folder(projectDir, scope)
     if (!folder) return []
     const approved = await this.#parts.approved()
-    const { skills, problems } = await loadProjectSkills(folder.sandbox, folder.path, this.#signal, approved)
-    for (const problem of problems) this.#parts.log.info('skills', { problem })
-    return skills
+    return this.#taken(loadProjectSkills(folder.sandbox, folder.path, this.#signal, approved))
   }
 
   /** Undefined where there is none. */
@@ -92,6 +123,16 @@ export class SkillLibrary {
       throw error
     }
   }
+}
+
+/** What of a sandbox a person opens in a browser, as others name it. */
+const WORKER = /^WORKER_/
+
+/** The addresses at which a person sees what runs in the sandbox, for an agent to tell; none where there is none. */
+function hostsSkill(urls: readonly ExposedUrl[]): Skill[] {
+  const lines = urls.filter(({ name }) => WORKER.test(name)).map(({ url, port }) => `- port ${port}: ${url}`)
+  const content = `What listens on one of these ports of the sandbox, the user sees at the address beside it:\n${lines.join('\n')}`
+  return lines.length > 0 ? [Skill.parse({ name: 'work_hosts', content })] : []
 }
 
 const kindOf = (skill: Skill): SkillInfo['type'] =>

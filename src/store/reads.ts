@@ -243,6 +243,9 @@ export class Reads {
   }
 }
 
+/** A state that is damaged has no tags. */
+const TAG = 'CASE WHEN json_valid(state) THEN json_extract(state, ?) END'
+
 const filtered = (filter: ConversationFilter): Conditions => {
   const conditions = new Conditions()
     .add('status = ?', filter.status)
@@ -252,6 +255,12 @@ const filtered = (filter: ConversationFilter): Conditions => {
     .add('created_at < ?', filter.createdBefore)
     .add('updated_at >= ?', filter.updatedFrom)
     .add('updated_at < ?', filter.updatedBefore)
+  for (const { name, value } of filter.tags ?? [])
+    conditions.add(
+      `${TAG} ${value === undefined ? 'IS NOT NULL' : '= ?'}`,
+      `$.tags."${name}"`,
+      ...(value === undefined ? [] : [value]),
+    )
   return filter.top ? conditions.add('parent_id IS NULL') : conditions
 }
 

@@ -263,6 +263,8 @@ export interface ConversationFilter {
   top?: boolean
   /** Occurs in the title, whatever the case of its Latin letters. */
   title?: string
+  /** All of them, with that value where one is named. */
+  tags?: readonly { name: string; value?: string }[]
   /** Times, the second one of each pair exclusive. */
   createdFrom?: Micros
   createdBefore?: Micros

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { ConversationManager } from '@openhands/typescript-client'
 import { ClientError } from '../../src/api/client.ts'
 import type { RouteSpec } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes/index.ts'
@@ -117,6 +118,34 @@ describe('conversations', () => {
     for (const title of ['', '   ', 'x'.repeat(201)])
       await assert.rejects(server.client.updateConversation({ params, body: { title } }), status(422))
     await assert.rejects(server.client.updateConversation({ params, body: { tags: { 'No!': '' } } }), status(422))
+  })
+
+  test('conversations are found by their tags as they are now, by all that are named and page by page', async () => {
+    const make = async (tags: Record<string, string>) =>
+      (await server.client.startConversation({ body: anOrder({ tags }) })).id
+    const both = await make({ origin: 'slack', owner: 'a:b="c"' })
+    const slack = await make({ origin: 'slack' })
+    const mail = await make({ origin: 'mail' })
+    const retagged = await make({ origin: 'slack' })
+    await server.client.updateConversation({ params: { conversation_id: retagged }, body: { tags: { other: '' } } })
+    const published = new ConversationManager({ host: server.url, apiKey: server.key })
+    const found = async (...tag: string[]) => (await published.getAllConversations({ tag })).map(({ id }) => id)
+    assert.deepEqual(await found('origin'), [mail, slack, both])
+    assert.deepEqual(await found('origin:slack'), [slack, both])
+    assert.deepEqual(await found('origin=slack', 'owner'), [both])
+    assert.deepEqual(await found('owner:a:b="c"'), [both])
+    assert.deepEqual(await found('other:'), [retagged])
+    assert.deepEqual(await found('origin:slac'), [])
+    const query = { tag: ['origin:slack'], limit: 1 }
+    const first = await server.client.searchConversations({ query })
+    const second = await server.client.searchConversations({ query: { ...query, page_id: first.next_page_id } })
+    assert.deepEqual(
+      [first, second].map(({ items }) => items[0]!.id),
+      [slack, both],
+    )
+    assert.equal(second.next_page_id, null)
+    for (const tag of ['No!', '', ':slack'])
+      await assert.rejects(server.client.searchConversations({ query: { tag: [tag] } }), status(422))
   })
 
   test('a deleted conversation is gone, and its id can be used again', async () => {

@@ -114,7 +114,7 @@ describe('P6: every route, in both modes, for every credential from everywhere',
     const free = ['root', 'alive', 'health', 'ready', 'serverInfo', 'openapi', 'docs', 'redoc', 'webFile', 'favicon']
     assert.deepEqual(
       table.flatMap(([name, { access }]) => (access === 'free' ? [name] : [])),
-      [...free, 'signIn', 'signOut', 'getWebClientConfig'],
+      [...free, 'signIn', 'signOut', 'getWebClientConfig', 'getInitStatus', 'initialize'],
     )
     for (const [name, { method, path, access, headers }] of table) {
       const stored = /^\/api\/((v1\/)?(settings|profiles)|add-git-providers|unset-provider-tokens)/

@@ -3,20 +3,25 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { trustNeeded } from '../../src/agent/skills/trust.ts'
-import { SkillInfo } from '../../src/api/skill-library.ts'
+import { SkillInfo, SkillsRequest } from '../../src/api/skill-library.ts'
 import { makeLog } from '../../src/lib/log.ts'
+import { SkillsElsewhere } from '../../src/library/skills-elsewhere.ts'
 import { ProcessBackend } from '../../src/sandbox/process.ts'
 import { SkillLibrary } from '../../src/settings/skill-library.ts'
 import { readUserSkills } from '../../src/settings/user-skills.ts'
 import { AgentRig } from '../support/agent.ts'
+import { GitServer, NO_GIT_SERVER } from '../support/git-server.ts'
 import { ask, Box, NO_WALLS } from '../support/hands.ts'
 import { say } from '../support/model-server.ts'
+import { commit, writing } from '../support/packages.ts'
 import { type TestServer, tempFolder } from '../support/server.ts'
+import { reaching } from '../support/starts.ts'
 
 let rig: AgentRig
 let server: TestServer
 before(async () => {
-  rig = await AgentRig.start()
+  const registered = { name: 'public', source: '/workspace/public', auto_load: ['usual'] }
+  rig = await AgentRig.start([], { env: { OH_REGISTERED_MARKETPLACES: JSON.stringify([registered]) } })
   server = rig.server
 })
 after(async () => {
@@ -160,6 +165,73 @@ describe('what agents could be taught, over HTTP', () => {
     assert.deepEqual(names(skills), ['claude'])
   })
 
+  test('/api/skills loads what marketplaces are to load by themselves, and tells where it comes from', async () => {
+    const skill = (text: string) => `---\\ndescription: d\\n---\\n${text}`
+    const list = JSON.stringify({
+      plugins: [
+        { name: 'one', source: './skills/one' },
+        { name: 'two', source: './skills/two' },
+        { name: 'kit', source: './plugins/kit' },
+        { name: 'absent', source: './skills/absent' },
+      ],
+    })
+    await sh(`mkdir -p /workspace/stall/.plugin /workspace/stall/skills/one /workspace/stall/skills/two \
+        /workspace/stall/plugins/kit/skills && cd /workspace/stall && echo '${list}' >.plugin/marketplace.json &&
+      printf -- '${skill('One.')}' >skills/one/SKILL.md && printf -- '${skill('Two.')}' >skills/two/SKILL.md &&
+      echo 'Of the kit.' >plugins/kit/skills/tool.md`)
+    const loaded = async (...registered_marketplaces: object[]) => {
+      const request = { load_user: false, load_project: false, registered_marketplaces }
+      const { status, body } = await post('/api/skills', request)
+      assert.equal(status, 200)
+      assert.equal(body.sources.registered_marketplaces, body.skills.length)
+      return body.skills as SkillInfo[]
+    }
+    const stall = { name: 'stall', source: '/workspace/stall' }
+    assert.deepEqual(await loaded(stall, { ...stall, auto_load: [] }), [])
+    const [two, ...none] = await loaded({ ...stall, auto_load: ['two', 'unknown'] })
+    assert.deepEqual([two!.content.trim(), two!.source, none], ['Two.', '/workspace/stall/skills/two', []])
+    const broken = { name: 'broken', source: '/workspace/absent', auto_load: true }
+    assert.deepEqual(names(await loaded(broken, { ...stall, auto_load: true })), ['one', 'two', 'tool'])
+  })
+
+  test('/api/skills loads the public skills of the marketplaces this server was set up with', async () => {
+    const list = (name: string) => JSON.stringify({ plugins: [{ name, source: `./skills/${name}` }] })
+    await sh(`mkdir -p /workspace/public/marketplaces /workspace/public/skills/usual /workspace/public/skills/special &&
+      cd /workspace/public && echo usual >skills/usual/SKILL.md && echo special >skills/special/SKILL.md &&
+      echo '${list('usual')}' >marketplaces/default.json && echo '${list('special')}' >marketplaces/special.json`)
+    const loaded = async (more: object) => {
+      const { body } = await post('/api/skills', { load_user: false, ...more })
+      assert.equal(body.sources.sdk_base, body.skills.length)
+      return names(body.skills)
+    }
+    assert.deepEqual(await loaded({}), ['usual'])
+    assert.deepEqual(await loaded({ load_public: false }), [])
+    // What is there is offered, but not to be loaded by itself.
+    assert.deepEqual(await loaded({ marketplace_path: 'marketplaces/special.json' }), [])
+    await sh(`echo '${list('special')}' >/workspace/public/marketplace.json`)
+    assert.deepEqual(await loaded({ marketplace_path: null }), ['special'])
+    for (const marketplace_path of ['/etc/passwd', '../x', 'a/../../x', '..'])
+      assert.equal((await post('/api/skills', { marketplace_path })).status, 422, marketplace_path)
+    await sh('rm -r /workspace/public')
+  })
+
+  test('/api/skills tells where a person sees what listens in the sandbox', async () => {
+    const urls = ['AGENT_SERVER', 'WORKER_1', 'WORKER_2'].map((name, i) => ({
+      name,
+      url: `http://h/${i}`,
+      port: 8000 + i,
+    }))
+    const loaded = async (exposed_urls: object[]) => {
+      const request = { load_user: false, load_public: false, sandbox_config: { exposed_urls } }
+      return (await post('/api/skills', request)).body
+    }
+    const { skills, sources } = await loaded(urls)
+    assert.deepEqual([names(skills), sources.sandbox], [['work_hosts'], 1])
+    assert.match(skills[0].content, /8001: http:\/\/h\/1\n.*8002: http:\/\/h\/2$/)
+    assert.doesNotMatch(skills[0].content, /8000/)
+    assert.deepEqual((await loaded(urls.slice(0, 1))).skills, [])
+  })
+
   test('/api/v1/skills/marketplace-skills tells what marketplaces offer, and which cannot be read', async () => {
     const list = {
       name: 'mine',
@@ -223,6 +295,50 @@ describe('what agents could be taught, over HTTP', () => {
   })
 })
 
+describe('skills of an organisation', { skip: NO_GIT_SERVER || NO_WALLS }, () => {
+  test('/api/skills fetches them with the token in their address, which nobody reads', async () => {
+    const token = 'token-of-the-organisation'
+    await using git = await GitServer.open()
+    const files = {
+      'skills/rule.md': 'The rule.',
+      'microagents/old.md': 'Old.',
+      'README.md': 'no',
+      'skills/README.md': 'no',
+    }
+    await git.add('acme/config', commit(writing(files)), { token })
+    await using rig = await AgentRig.start([], reaching(git))
+    const load = async (given: string, more: object = {}) => {
+      const org_repo_url = `http://x-access-token:${given}@${git.host}/acme/config.git`
+      const org = { repository: 'acme/app', provider: 'github', org_repo_url, org_name: 'acme' }
+      const body = { load_user: false, org_configs: [org], ...more }
+      const answer = await ask(rig.server, 'POST', '/api/skills', { key: rig.server.key, body })
+      assert.equal(answer.status, 200)
+      return answer.body
+    }
+    const { skills, sources } = await load(token)
+    assert.deepEqual([names(skills).sort(), sources.org], [['old', 'rule'], 2])
+    for (const wrong of ['wrong-token', '%', 'a%0Apassword=b']) assert.deepEqual((await load(wrong)).skills, [], wrong)
+    const nowhere = { repository: 'r', provider: 'p', org_repo_url: 'http://[', org_name: 'acme' }
+    assert.deepEqual((await load(token, { org_configs: [nowhere] })).skills, [])
+    const asked = git.asked.length
+    assert.deepEqual((await load(token, { load_org: false })).skills, [])
+    assert.equal(git.asked.length, asked)
+    const only = { repository: 'r', provider: 'p', org_repo_url: `http://${token}@${git.host}/acme/config.git` }
+    const one = await load(token, { org_configs: null, org_config: { ...only, org_name: 'acme' } })
+    assert.deepEqual(names(one.skills).sort(), ['old', 'rule'])
+    assert.equal((await rig.call('POST', '/api/skills', { org_config: only })).status, 422)
+    const left = await rig.server.client.executeBashCommand({
+      body: { command: `grep -rlF ${token.slice(0, 12)} ~ /tmp` },
+    })
+    assert.equal(left.stdout ?? '', '')
+    for (const said of [rig.server.output, JSON.stringify([skills, one])])
+      for (const secret of [token, 'wrong-token']) assert.ok(!said.includes(secret))
+    const refused = await rig.call('POST', '/api/skills', { org_config: { ...only, provider: 7 } })
+    assert.equal(refused.status, 422)
+    assert.ok(!JSON.stringify(refused.body).includes(token))
+  })
+})
+
 describe('hooks of a project', () => {
   const HOOKS = JSON.stringify({ Stop: [{ hooks: [{ command: 'curl evil' }] }] })
 
@@ -254,7 +370,7 @@ describe('hooks of a project', () => {
 describe('without walls', () => {
   test('no folder of this machine is looked into that was not granted', async () => {
     const { library, folder } = await withoutWalls()
-    const load = (project_dir: string) => library.load({ load_user: false, load_project: true, project_dir })
+    const load = (project_dir: string) => library.load(SkillsRequest.parse({ load_user: false, project_dir }))
     assert.deepEqual((await load(folder)).skills, [])
     await keep(folder, { 'AGENTS.md': 'granted' })
     assert.deepEqual(names((await load(folder)).skills), ['agents'])
@@ -278,6 +394,7 @@ async function withoutWalls() {
   const library = new SkillLibrary({
     reach: async () => backend.sandbox('a'),
     userSkills: async () => ({ skills: [], problems: [] }),
+    elsewhere: new SkillsElsewhere({ registered: [], list: () => assert.fail(), fetch: () => assert.fail() }),
     approved: async () => approved,
     log: makeLog('info', line => lines.push(line)),
   })

@@ -3,6 +3,7 @@ import { Event } from '../../src/api/events.ts'
 import { type RouteSpec, route } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes/index.ts'
 import { sockets } from '../../src/api/routes/sockets.ts'
+import { TerminalFrame } from '../../src/api/terminal.ts'
 import { openapi } from '../../src/http/openapi.ts'
 import { Router } from '../../src/http/router.ts'
 import { withoutSandbox } from '../../src/http/scope.ts'
@@ -21,7 +22,12 @@ const socket = (path: string, frame: RouteSpec['responses'][200]) =>
 
 const table = new Router<RouteSpec>()
 for (const spec of Object.values<RouteSpec>(routes)) table.add(spec.method, spec.path, spec, spec.rest)
-const FRAMES = { events: socket('/sockets/events', Event), bash: socket('/sockets/bash-events', BashEvent) }
+const FRAMES = {
+  events: socket('/sockets/events', Event),
+  bash: socket('/sockets/bash-events', BashEvent),
+  terminal: socket('/sockets/terminal', TerminalFrame),
+}
+const KINDS = Object.keys(FRAMES) as (keyof typeof FRAMES)[]
 const NOWHERE = route({
   method: 'GET',
   path: '/(no route)',
@@ -79,11 +85,12 @@ export function judge({ method, path, status, text }: Answered): Verdict {
 /** The same for a frame of one of our WebSockets; nothing for those of others. Who reads them rejects keys it does not know. */
 export function judgeFrame(path: string, text: string): Verdict | undefined {
   const { path: own } = withoutSandbox(path)
-  const spec = sockets.events.path.test(own) ? FRAMES.events : sockets.bash.path.test(own) ? FRAMES.bash : undefined
-  if (!spec) return undefined
+  const name = KINDS.find(kind => sockets[kind].path.test(own))
+  if (!name) return undefined
+  const spec = FRAMES[name]
   const frame = parsed(text)
   return {
-    route: `${spec.path} ${frame?.kind}`,
+    route: `${spec.path} ${frame?.kind ?? frame?.type}`,
     findings() {
       const { document, operation } = operationOf(spec)
       const { issues, undeclared } = compare(

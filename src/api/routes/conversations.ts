@@ -6,6 +6,7 @@ import {
   ConversationPage,
   ConversationSortOrder,
   StartConversationRequest,
+  TagFilter,
   UpdateConversationRequest,
 } from '../conversations.ts'
 import { route } from '../route.ts'
@@ -29,6 +30,18 @@ export const conversationRoutes = {
     responses: { 201: ConversationInfo, 200: ConversationInfo },
     errors: ['agent_profile_not_found', 'package_not_fetched', 'package_invalid'],
   }),
+  importConversation: route({
+    method: 'POST',
+    path: '/api/conversations/import',
+    tag,
+    summary: 'Take in a conversation that was exported as a zip file; it rests, under its own id unless that is taken',
+    access: 'caller',
+    confined: true,
+    file: 'application/zip',
+    bodyLimit: LARGE_BODY,
+    responses: { 201: ConversationInfo },
+    errors: ['invalid_request', 'body_too_large', 'unsupported_media_type', 'overloaded'],
+  }),
   searchConversations: route({
     method: 'GET',
     path: '/api/conversations/search',
@@ -41,6 +54,7 @@ export const conversationRoutes = {
       limit,
       status,
       sort_order: ConversationSortOrder.default('CREATED_AT_DESC'),
+      tag: z.array(TagFilter).max(10).default([]).meta({ description: 'Only those that have all of these' }),
       include_skills,
     }),
     responses: { 200: ConversationPage },

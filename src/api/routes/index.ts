@@ -16,6 +16,7 @@ import { eventRoutes } from './events.ts'
 import { fileRoutes } from './files.ts'
 import { gitRoutes } from './git.ts'
 import { gitProviderRoutes } from './git-providers.ts'
+import { initRoutes } from './init.ts'
 import { installedSkillRoutes } from './installed-skills.ts'
 import { mcpProbeRoutes } from './mcp-probes.ts'
 import { pluginRoutes } from './plugins.ts'
@@ -71,7 +72,8 @@ export type Routes = typeof appConversationRoutes &
   typeof completionRoutes &
   typeof subscriptionRoutes &
   typeof vscodeRoutes &
-  typeof desktopRoutes
+  typeof desktopRoutes &
+  typeof initRoutes
 
 /** Every route there is. The order matters where two patterns match one path: the literal one stands first. */
 export const routes: Routes = {
@@ -111,4 +113,5 @@ export const routes: Routes = {
   ...subscriptionRoutes,
   ...vscodeRoutes,
   ...desktopRoutes,
+  ...initRoutes,
 }

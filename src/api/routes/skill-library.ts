@@ -19,7 +19,7 @@ export const skillLibraryRoutes = {
     method: 'POST',
     path: '/api/skills',
     tag,
-    summary: 'Read the skills of the user and of a project',
+    summary: 'Read the skills of the user, of a project and of whatever else is named; what cannot be had is left out',
     access: 'caller',
     confined: true,
     body: SkillsRequest,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { uuid } from '../common.ts'
 import type { Access } from '../route.ts'
+import { TerminalSize } from '../terminal.ts'
 import { time } from './shared.ts'
 
 /** A WebSocket, declared like a route. It stands apart because OpenAPI has no word for it. */
@@ -38,4 +39,22 @@ export const bashSocket = {
   }),
 } satisfies SocketSpec
 
-export const sockets = { events: eventsSocket, bash: bashSocket }
+export const terminalSocket = {
+  path: /^\/sockets\/terminal$/,
+  access: 'caller',
+  params: z.object({}),
+  query: z.object({
+    session_api_key: z.string().optional(),
+    columns: TerminalSize.shape.columns.default(80),
+    rows: TerminalSize.shape.rows.default(24),
+    /** Where its shell starts; relative to the working directory, which it is without. */
+    cwd: z
+      .string()
+      .regex(/^[^\0]*$/)
+      .optional(),
+    /** In the sandbox of this conversation, and where it works. */
+    conversation_id: uuid().optional(),
+  }),
+} satisfies SocketSpec
+
+export const sockets = { events: eventsSocket, bash: bashSocket, terminal: terminalSocket }

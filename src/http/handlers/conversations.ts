@@ -1,9 +1,11 @@
-import type { ConversationSortOrder } from '../../api/conversations.ts'
+import { type ConversationSortOrder, tagOf } from '../../api/conversations.ts'
 import { fault } from '../../api/errors.ts'
-import type { conversationRoutes } from '../../api/routes/conversations.ts'
+import { conversationRoutes } from '../../api/routes/conversations.ts'
 import type { Control } from '../../conversation/control.ts'
 import type { Conversations } from '../../conversation/conversations.ts'
+import type { Imports } from '../../conversation/import.ts'
 import type { Auth } from '../auth.ts'
+import { readFile } from '../body.ts'
 import { Reply } from '../reply.ts'
 import type { Handlers } from '../server.ts'
 
@@ -15,6 +17,7 @@ export const orderOf = ({ sort_order }: { sort_order: ConversationSortOrder }) =
 export const conversationHandlers = (
   conversations: Conversations,
   control: Control,
+  imports: Imports,
   auth: Auth,
 ): Handlers<typeof conversationRoutes> => ({
   startConversation: async ({ body, query }, call) => {
@@ -27,13 +30,19 @@ export const conversationHandlers = (
     const { info, created } = await conversations.start(body, isKey, query.include_skills, call.scope)
     return new Reply(created ? 201 : 200, info)
   },
+  importConversation: async (_, { incoming, scope }) => {
+    const { file, bodyLimit } = conversationRoutes.importConversation
+    const id = await imports.take(() => readFile(incoming, file, bodyLimit), scope)
+    return conversations.get(id, false, scope)
+  },
   searchConversations: ({ query }, { scope }) => {
-    const { page_id, limit, status, sort_order, include_skills } = query
+    const { page_id, limit, status, sort_order, tag, include_skills } = query
     return conversations.search(
       {
         ...orderOf({ sort_order }),
         limit,
         pageId: page_id,
+        tags: tag.map(tagOf),
         ...(status && { status }),
         ...(scope && { sandbox: scope }),
       },

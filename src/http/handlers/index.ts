@@ -2,6 +2,7 @@ import type { Catalogue } from '../../agent/catalogue.ts'
 import type { McpProbes } from '../../agent/mcp/probes.ts'
 import type { Routes } from '../../api/routes/index.ts'
 import type { Events } from '../../conversation/events.ts'
+import type { Imports } from '../../conversation/import.ts'
 import type { Completions } from '../../gateway/completions.ts'
 import { GitListings } from '../../git-providers/listings.ts'
 import type { GitProviders } from '../../git-providers/providers.ts'
@@ -38,6 +39,7 @@ import { eventHandlers } from './events.ts'
 import { fileHandlers } from './files.ts'
 import { gitHandlers } from './git.ts'
 import { gitProviderHandlers } from './git-providers.ts'
+import { initHandlers } from './init.ts'
 import { installedSkillHandlers } from './installed-skills.ts'
 import { mcpProbeHandlers } from './mcp-probes.ts'
 import { pluginHandlers } from './plugins.ts'
@@ -64,6 +66,7 @@ export interface HandlersParts
     Omit<AppConversationHandlersParts, 'control' | 'profiles'>,
     VscodeHandlersParts,
     SandboxHandlersParts {
+  imports: Imports
   events: Events
   streams: Streams
   profiles: LlmProfiles
@@ -93,7 +96,7 @@ export const allHandlers = (parts: HandlersParts): Handlers<Routes> => {
     parts
   return {
     ...serverHandlers(parts),
-    ...conversationHandlers(conversations, control, auth),
+    ...conversationHandlers(conversations, control, parts.imports, auth),
     ...controlHandlers(parts),
     ...acpHandlers(conversations),
     ...eventHandlers(conversations, control, events, parts.streams),
@@ -128,5 +131,6 @@ export const allHandlers = (parts: HandlersParts): Handlers<Routes> => {
     ...subscriptionHandlers(parts.subscription),
     ...vscodeHandlers(parts),
     ...desktopHandlers(),
+    ...initHandlers(),
   }
 }
