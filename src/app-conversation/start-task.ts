@@ -91,10 +91,10 @@ export const toRow = ({ record: { request, ...progress }, ...task }: StartTask):
 
 /** One that did not survive on disk has failed: what it would have led to is unknown. */
 export function fromRow({ json, order, open, damaged, ...task }: StartTaskRow): StartTask {
-  return { ...task, record: damaged ? UNREADABLE : { ...JSON.parse(json), request: JSON.parse(order) } }
+  return { ...task, record: damaged ? unreadable() : { ...JSON.parse(json), request: JSON.parse(order) } }
 }
 
-const UNREADABLE: StartRecord = {
+const unreadable = (): StartRecord => ({
   status: 'ERROR',
   detail: 'The record of this start is damaged on disk',
   request: AppConversationStartRequest.parse({}),
@@ -105,7 +105,7 @@ const UNREADABLE: StartRecord = {
   shared: false,
   notes: [],
   steps: [],
-}
+})
 
 /** `urlOf` gives the address of a sandbox's API. */
 export function shown(

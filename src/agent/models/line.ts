@@ -14,6 +14,9 @@ interface LineOptions {
   signal: AbortSignal
 }
 
+/** Made once: an error with its trace for each question that ended well would cost more than closing its line. */
+const OVER = new DOMException('The line is closed', 'AbortError')
+
 /** The connection of one question: it ends with the signal, in silence, or when too much comes. Disposing closes it. */
 export class Line implements Disposable {
   readonly #options: LineOptions
@@ -62,16 +65,7 @@ export class Line implements Disposable {
     // A redirect would carry the key to somebody the order does not name.
     const response = await fetch(url, { ...init, body, redirect: 'manual', signal: this.signal })
     if (!response.body || [204, 205, 304].includes(response.status)) return response
-    const watched = response.body.pipeThrough(
-      new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-        transform: (chunk, next) => {
-          this.#silence.refresh()
-          this.#bytes += chunk.length
-          if (this.#bytes <= LARGEST_ANSWER_BYTES) next.enqueue(chunk)
-          else this.#gone.abort(new ModelError('LLMServiceUnavailableError', 'The model sent more than any answer has'))
-        },
-      }),
-    )
+    const watched = this.#watch(response.body.getReader())
     return new Response(watched, {
       status: response.status,
       statusText: response.statusText,
@@ -79,11 +73,28 @@ export class Line implements Disposable {
     })
   };
 
+  /** As it comes, one piece at a time: a transform stream would do the same at several times the price. */
+  #watch(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return new ReadableStream({
+      pull: async to => {
+        const { value, done } = await reader.read()
+        if (done) return to.close()
+        this.#silence.refresh()
+        this.#bytes += value.length
+        if (this.#bytes <= LARGEST_ANSWER_BYTES) return to.enqueue(value)
+        const tooMuch = new ModelError('LLMServiceUnavailableError', 'The model sent more than any answer has')
+        this.#gone.abort(tooMuch)
+        throw tooMuch
+      },
+      cancel: reason => reader.cancel(reason),
+    })
+  }
+
   [Symbol.dispose](): void {
     this.#options.signal.removeEventListener('abort', this.#hangUp)
     clearTimeout(this.#silence)
     clearTimeout(this.#longest)
-    this.#gone.abort()
+    this.#gone.abort(OVER)
   }
 
   readonly #hangUp = () => this.#gone.abort(this.#options.signal.reason)

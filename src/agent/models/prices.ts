@@ -44,11 +44,13 @@ export async function factsOf(llm: LLM, { vendor, id }: Named): Promise<Facts> {
     }
   }
   const nothing: Usage = { prompt: 0, completion: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
+  /** To look for a name among all providers' patterns costs more than to price an answer: what is not there is not sought again. */
+  const known = price(nothing)
   return {
-    contextWindow: llm.max_input_tokens ?? price(nothing)?.model.context_window ?? windowOf(name),
-    cost: usage =>
-      input === null && output === null
-        ? price(usage)?.total_price
-        : usage.prompt * (input ?? 0) + usage.completion * (output ?? 0),
+    contextWindow: llm.max_input_tokens ?? known?.model.context_window ?? windowOf(name),
+    cost: usage => {
+      if (input !== null || output !== null) return usage.prompt * (input ?? 0) + usage.completion * (output ?? 0)
+      return known ? price(usage)?.total_price : undefined
+    },
   }
 }

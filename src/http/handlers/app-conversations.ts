@@ -39,7 +39,7 @@ export interface AppConversationHandlersParts {
 }
 
 /** An order that says nothing. */
-const ANYTHING = AppConversationStartRequest.parse({})
+const anything = () => AppConversationStartRequest.parse({})
 
 /** Ids in one question. */
 const IDS = 100
@@ -68,9 +68,9 @@ export const appConversationHandlers = (
     )
   return {
     startAppConversation: async ({ body, headers }, call) =>
-      view(call)(await starts.begin(body ?? ANYTHING, ordering(headers, call))),
+      view(call)(await starts.begin(body ?? anything(), ordering(headers, call))),
     streamAppConversationStart: async ({ body, headers }, call) => {
-      const task = await starts.begin(body ?? ANYTHING, ordering(headers, call))
+      const task = await starts.begin(body ?? anything(), ordering(headers, call))
       return growingArray(tasks, task, view(call))
     },
     searchAppConversations: ({ query }, call) => listed(query, call),
