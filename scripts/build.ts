@@ -1,18 +1,19 @@
 import { chmod, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { type BuildOptions, build } from 'rolldown'
 import { shapes } from '../src/api/shapes.ts'
 
-type Files = [path: string, content: string | Uint8Array][]
+type Files = (readonly [path: string, content: string | Uint8Array])[]
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 
 const server: BuildOptions = {
   platform: 'node',
-  // Native speed-ups that ws looks for and does without.
-  external: ['bufferutil', 'utf-8-validate'],
+  // Native speed-ups of ws: it does without, and would else look for them in every folder above, at each start.
+  transform: { define: { 'process.env.WS_NO_BUFFER_UTIL': 'true', 'process.env.WS_NO_UTF_8_VALIDATE': 'true' } },
   plugins: [
     {
       name: 'workers',
@@ -24,7 +25,6 @@ const server: BuildOptions = {
     },
   ],
 }
-const page: BuildOptions = { platform: 'browser' }
 
 /** A caller needs the shapes of routes, not the schemas they are made from. */
 const client: BuildOptions = {
@@ -57,8 +57,20 @@ async function bundle(to: string, entry: string, target: BuildOptions, banner?: 
 
 async function copies(pattern: string): Promise<Files> {
   const paths = await Array.fromAsync(glob(pattern, { cwd: root }))
-  return Promise.all(paths.map(async (path): Promise<Files[number]> => [path, await readFile(join(root, path))]))
+  return Promise.all(paths.map(async path => [join('web', basename(path)), await readFile(join(root, path))] as const))
 }
+
+/** One sheet of many, in the order of the patterns and, within one, of the names; those of the docs page are its own. */
+async function styles(to: string, ...patterns: string[]): Promise<Files> {
+  const found = await Promise.all(patterns.map(pattern => Array.fromAsync(glob(pattern, { cwd: root }))))
+  const paths = [...new Set(found.flatMap(paths => paths.sort()))]
+  const wanted = paths.filter(path => to === 'web/docs.css' || !path.startsWith('web/docs/'))
+  const sheets = await Promise.all(wanted.map(path => readFile(join(root, path), 'utf8')))
+  return [[to, sheets.join('\n')]]
+}
+
+/** For the way over a network; made once here instead of at every request. */
+const compressed = ([path, content]: Files[number]) => [`${path}.gz`, gzipSync(content, { level: 9 })] as const
 
 /** Leaves what is already right untouched, so that a server running from `dist` is not pulled from under its feet. */
 async function put([path, content]: Files[number]): Promise<void> {
@@ -81,15 +93,19 @@ const parts = await Promise.allSettled([
   bundle('writer.js', 'src/store/writer.ts', server),
   bundle('doorman.js', 'src/sandbox/local/doorman.ts', server),
   bundle('client/index.js', 'client/index.ts', client),
-  bundle('web/main.js', 'web/main.ts', page),
-  bundle('web/docs.js', 'web/docs.ts', page),
-  copies('web/*.{html,css,svg}'),
+  bundle('web/main.js', 'web/main.tsx', client),
+  bundle('web/docs.js', 'web/docs/main.ts', client),
+  copies('web/**/*.{html,svg}'),
+  styles('web/page.css', 'web/style/*.css', 'web/*/*.css'),
+  styles('web/docs.css', 'web/style/style.css', 'web/docs/*.css'),
+  styles('web/terminal.css', 'node_modules/@xterm/xterm/css/xterm.css'),
 ])
-const files = parts.flatMap(part => (part.status === 'fulfilled' ? part.value : []))
+const built = parts.flatMap(part => (part.status === 'fulfilled' ? part.value : []))
+const files = [...built, ...built.filter(([path]) => path.startsWith('web/')).map(compressed)]
 await Promise.all(files.map(put))
-await removeOthers(files)
 
 const failures = parts.filter(part => part.status === 'rejected')
+if (failures.length === 0) await removeOthers(files)
 for (const { reason } of failures) process.stderr.write(`${stripVTControlCharacters(String(reason))}\n`)
 if (failures.length > 0) process.exitCode = 1
 else await chmod(join(dist, 'gantry.js'), 0o755)

@@ -42,6 +42,10 @@ export const SandboxReport = z
   .object({
     /** As it was measured last; null when it was not yet. */
     usage: z.object({ memory_bytes: z.int(), disk_bytes: z.int(), processes: z.int() }).nullable(),
+    /** What it may use. */
+    limits: z.object({ memory_bytes: z.int(), disk_bytes: z.int(), processes: z.int(), cpus: z.number() }),
+    /** What it may reach. */
+    egress: z.object({ mode: z.enum(['none', 'hosts', 'open']), hosts: z.array(z.string()) }),
     /** The last lines of what it printed while starting. */
     logs: z.string(),
     /** What it asked for and may not reach, the last first. */
@@ -58,5 +62,14 @@ export const SandboxReport = z
   })
   .meta({ id: 'SandboxReport' })
 export type SandboxReport = z.output<typeof SandboxReport>
+
+export const SandboxPort = z
+  .object({
+    port: z.int(),
+    /** What listens there, as far as it can be seen. */
+    program: z.string().nullable(),
+  })
+  .meta({ id: 'SandboxPort' })
+export type SandboxPort = z.output<typeof SandboxPort>
 
 export const OpenedPort = z.object({ url: z.string() }).meta({ id: 'OpenedPort' })

@@ -21,6 +21,7 @@ export interface Whole {
 
 /** What REST shows of a conversation: secrets are null here, and masked entries of maps are absent. */
 export function toInfo({ record, state, order, skills, children }: Whole): ConversationInfo {
+  const { max_budget_per_task } = order.options
   return {
     id: record.id,
     workspace: order.workspace,
@@ -36,7 +37,9 @@ export function toInfo({ record, state, order, skills, children }: Whole): Conve
     blocked_messages: state.blocked_messages,
     last_user_message_id: state.last_user_message_id,
     leaf_event_id: isBare(state) ? null : state.leaf_event_id,
-    stats: state.stats,
+    stats: {
+      usage_to_metrics: mapValues(state.stats.usage_to_metrics, metrics => ({ ...metrics, max_budget_per_task })),
+    },
     secret_registry: { secret_sources: mapValues(order.secrets, source => withoutSecrets(SecretSource, source)) },
     agent_state: state.agent_state,
     hook_config: order.hook_config,

@@ -9,7 +9,7 @@ import type { Kept } from './kept.ts'
 import { START_WAIT_MS } from './limits.ts'
 import { portLabel, readPortLabel } from './ports.ts'
 import { DEFAULT_SANDBOX, type Sandbox } from './sandbox.ts'
-import type { SandboxSpec } from './specs.ts'
+import { limitsOf, type SandboxSpec } from './specs.ts'
 
 export interface SandboxesParts {
   keeper: Keeper
@@ -135,9 +135,13 @@ export class Sandboxes {
 
   async report(id: string): Promise<SandboxReport> {
     const { keeper, refusals } = this.#parts
-    if (!keeper.find(id)) throw fault('sandbox_not_found')
+    const kept = keeper.find(id)
+    if (!kept) throw fault('sandbox_not_found')
     const usage = keeper.usage(id)
+    const { memoryBytes, diskBytes, processes, cpus } = limitsOf(kept.record.spec)
     return {
+      limits: { memory_bytes: memoryBytes, disk_bytes: diskBytes, processes, cpus },
+      egress: { mode: kept.record.spec.network, hosts: kept.record.spec.hosts },
       usage: usage
         ? { memory_bytes: usage.memoryBytes, disk_bytes: usage.diskBytes, processes: usage.processes }
         : null,

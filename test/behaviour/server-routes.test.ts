@@ -75,7 +75,7 @@ describe('what anybody may ask', () => {
       '/redoc': /^text\/html/,
       '/favicon.ico': /^image\/svg/,
       '/web/main.js': /javascript/,
-      '/web/style.css': /^text\/css/,
+      '/web/page.css': /^text\/css/,
       '/openapi.json': /^application\/json/,
     }
     for (const [path, type] of Object.entries(types)) {
@@ -84,6 +84,18 @@ describe('what anybody may ask', () => {
       assert.match(headers['content-type'] ?? '', type)
       assert.equal(headers['x-content-type-options'], 'nosniff')
     }
+  })
+})
+
+describe('files of the page', () => {
+  test('are compressed for who takes that, and not sent again to who has them', async () => {
+    const plain = await get('/web/main.js')
+    const packed = await get('/web/main.js', { 'Accept-Encoding': 'gzip, br' })
+    assert.equal(packed.headers['content-encoding'], 'gzip')
+    assert.ok(Number(packed.headers['content-length']) < Number(plain.headers['content-length']) / 2)
+    assert.equal((await get('/web/main.js', { 'If-None-Match': String(plain.headers.etag) })).status, 304)
+    assert.equal((await get('/web/main.js', { 'If-None-Match': String(packed.headers.etag) })).status, 200)
+    assert.equal((await get('/web/main.js.gz')).status, 404)
   })
 })
 

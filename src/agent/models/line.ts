@@ -71,7 +71,7 @@ export class Line implements Disposable {
       statusText: response.statusText,
       headers: response.headers,
     })
-  };
+  }
 
   /** As it comes, one piece at a time: a transform stream would do the same at several times the price. */
   #watch(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> {

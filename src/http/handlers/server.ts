@@ -35,7 +35,8 @@ export function serverHandlers({
 }: ServerParts): Handlers<typeof serverRoutes> {
   const readiness = recently(READINESS_MS, () => store.health())
   return {
-    root: async ({ headers }) => (headers.accept?.includes('text/html') ? web.file('index.html') : info()),
+    root: async ({ headers }, { incoming }) =>
+      headers.accept?.includes('text/html') ? web.file('index.html', incoming.headers) : info(),
     alive: () => ({ status: 'ok' }),
     health: () => ({ status: 'ok' }),
     ready: async () => {
@@ -45,10 +46,10 @@ export function serverHandlers({
     serverInfo: () => info(),
     metrics: () => new Plain('text/plain; version=0.0.4', metrics.render()),
     openapi: () => new Plain('application/json', openapi()),
-    docs: () => web.file('docs.html'),
-    redoc: () => web.file('docs.html'),
-    webFile: ({ params }) => web.file(params.file),
-    favicon: () => web.file('icon.svg'),
+    docs: (_, { incoming }) => web.file('docs.html', incoming.headers),
+    redoc: (_, { incoming }) => web.file('docs.html', incoming.headers),
+    webFile: ({ params }, { incoming }) => web.file(params.file, incoming.headers),
+    favicon: (_, { incoming }) => web.file('icon.svg', incoming.headers),
     signIn: ({ body }, { incoming }) => {
       const session = auth.signIn(body)
       if (!session) throw fault('unauthorized')
