@@ -5,6 +5,8 @@ import { parseArgs } from 'node:util'
 import * as z from 'zod'
 import { unwrap } from './api/secret.ts'
 import { MarketplaceRegistration } from './api/skills.ts'
+import { BadUsage, badArguments } from './lib/usage.ts'
+import { wrap } from './lib/wrap.ts'
 import { DEFAULT_SPECS, SandboxSpec } from './sandbox/specs.ts'
 import { WebhookSpecs } from './webhooks/spec.ts'
 
@@ -132,7 +134,7 @@ const settings = {
     z.array(MarketplaceRegistration).default([]),
     'OH_REGISTERED_MARKETPLACES[]',
     undefined,
-    'Lists of skills and plugins to choose from. A JSON list; in the environment also field by field, as in OH_REGISTERED_MARKETPLACES_0_NAME. Fields: name, source (github:owner/name, an address of a repository, or a folder of the default sandbox), ref, repo_path. Without one there is none.',
+    'Lists of skills and plugins to choose from. A JSON list; in the environment also field by field, as in OH_REGISTERED_MARKETPLACES_0_NAME. Fields: name, source (github:owner/name, an address of a repository, or a folder of the default sandbox), ref, repo_path, auto_load (true, or a list of names: what is loaded where public skills are asked for). Without one there is none.',
   ),
   max_sandboxes: setting(
     z.int().min(1).default(100),
@@ -175,8 +177,7 @@ const settings = {
 type Settings = typeof settings
 export type Config = { [K in keyof Settings]: z.output<Settings[K]['schema']> }
 
-/** Something the person who started us got wrong. One line; nothing was done. */
-export class BadUsage extends Error {}
+export { BadUsage }
 
 type Environment = Record<string, string | undefined>
 
@@ -210,18 +211,16 @@ const got = ({ option }: Setting, value: unknown): string =>
   option === undefined ? '' : ` (got ${JSON.stringify(value)})`
 
 function readArguments(argv: string[]): Record<string, unknown> {
-  const options: NonNullable<Parameters<typeof parseArgs>[0]>['options'] = {
-    help: { type: 'boolean', short: 'h' },
-    version: { type: 'boolean' },
-    config: { type: 'string' },
-  }
-  for (const { schema, option } of Object.values<Setting>(settings))
-    if (option !== undefined)
-      options[option] = { type: isBoolean(schema) ? 'boolean' : 'string', multiple: isList(schema) }
+  const options = Object.fromEntries(
+    Object.entries(serverOptions()).map(([name, { type, multiple, short }]) => [
+      name,
+      { type, multiple, ...(short && { short }) },
+    ]),
+  )
   try {
     return parseArgs({ args: argv, options, strict: true, allowPositionals: false }).values
   } catch (error) {
-    throw new BadUsage((error as Error).message.split(/\. To specify|\.?\n/)[0])
+    throw badArguments(error, Object.keys(options))
   }
 }
 
@@ -292,12 +291,42 @@ const typeOf = (schema: z.ZodType): string => defOf(schema).type
 const isList = (schema: z.ZodType): boolean => typeOf(schema) === 'array'
 const isBoolean = (schema: z.ZodType): boolean => typeOf(schema) === 'boolean'
 
+interface ServerOption {
+  type: 'string' | 'boolean'
+  multiple: boolean
+  short?: string
+  /** What stands for its value in help. */
+  value?: string
+  help: string
+}
+
+/** The options of the server, for a command line. */
+export function serverOptions(): Record<string, ServerOption> {
+  const own: Record<string, ServerOption> = {
+    help: { type: 'boolean', multiple: false, short: 'h', help: 'Show this.' },
+    version: { type: 'boolean', multiple: false, help: 'Show the version.' },
+    config: {
+      type: 'string',
+      multiple: false,
+      value: 'FILE',
+      help: 'Read settings from a JSON file. The environment wins over it, the command line over both.',
+    },
+  }
+  const ofSettings = Object.values<Setting>(settings).flatMap(({ schema, option, help }): [string, ServerOption][] => {
+    const common = { multiple: isList(schema), help }
+    if (option === undefined) return []
+    if (isBoolean(schema)) return [[option, { type: 'boolean', ...common }]]
+    return [[option, { type: 'string', value: placeholder(schema), ...common }]]
+  })
+  return { ...own, ...Object.fromEntries(ofSettings) }
+}
+
 export function helpText(): string {
-  const entries: [string, string][] = [
-    ['--help, -h', 'Show this.'],
-    ['--version', 'Show the version.'],
-    ['--config FILE', 'Read settings from a JSON file. The environment wins over it, the command line over both.'],
-  ]
+  const options = serverOptions()
+  const entries = ['help', 'version', 'config'].map((name): [string, string] => [
+    headOf(name, options[name]!),
+    options[name]!.help,
+  ])
   for (const [name, { schema, env, option, help }] of Object.entries<Setting>(settings)) {
     const fallback = z.safeParse(schema, undefined).data as unknown
     const facts = [
@@ -305,26 +334,18 @@ export function helpText(): string {
       env && `Environment: ${name === 'session_api_keys' ? 'SESSION_API_KEY, ' : ''}${env.replace('[]', '_0, _1, …')}.`,
       `File: "${name}".`,
     ]
-    const head =
-      option === undefined ? `(no option) ${name}` : `--${option}${isBoolean(schema) ? '' : ` ${placeholder(schema)}`}`
+    const head = option === undefined ? `(no option) ${name}` : headOf(option, options[option]!)
     entries.push([head, [help, ...facts.filter(Boolean)].join(' ')])
   }
   const lines = entries.flatMap(([head, text]) => [`  ${head}`, ...wrap(text, 84).map(line => `      ${line}`)])
-  return ['gantry: an agent server', '', 'Usage: npm start -- [options]', '', ...lines].join('\n')
+  return ['gantry: an agent server', '', 'Usage: gantry [serve] [options]', '', ...lines].join('\n')
 }
+
+const headOf = (name: string, { short, value }: ServerOption): string =>
+  `--${name}${short ? `, -${short}` : ''}${value ? ` ${value}` : ''}`
 
 function placeholder(schema: z.ZodType): string {
   const def = defOf(schema)
   if (def.type === 'enum') return Object.values(def.entries).join('|')
   return def.type === 'number' ? 'N' : 'TEXT'
-}
-
-function wrap(text: string, width: number): string[] {
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)!
-    if (last && last.length + 1 + word.length > width) lines.push(word)
-    else lines[lines.length - 1] = last ? `${last} ${word}` : word
-  }
-  return lines
 }

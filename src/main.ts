@@ -1,49 +1,9 @@
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
-import { startApp } from './app.ts'
-import { BadUsage, type Config, helpText, readConfig } from './config.ts'
+import { cli } from './cli/cli.ts'
+import type { Io } from './cli/io.ts'
 import { Lines } from './lib/lines.ts'
 import { makeLog } from './lib/log.ts'
-import { AlreadyOwned } from './store/ownership.ts'
-import { GANTRY_VERSION } from './version.ts'
-
-const say = (text: string): void => void process.stdout.write(`${text}\n`)
-
-/** One line, and an exit code that says whose fault it was: 2 the caller's, 1 the world's. */
-function fail(message: string, code: 1 | 2): never {
-  process.stderr.write(`gantry: ${message}\n`)
-  process.exit(code)
-}
-
-function config(): Config {
-  try {
-    const command = readConfig(process.argv.slice(2), process.env)
-    if ('config' in command) return command.config
-    say(command.show === 'help' ? helpText() : GANTRY_VERSION)
-    process.exit(0)
-  } catch (error) {
-    if (error instanceof BadUsage) fail(`${error.message} (see --help)`, 2)
-    throw error
-  }
-}
-
-function explain(error: NodeJS.ErrnoException, { host, port, data }: Config): string {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `port ${port} on ${host} is in use; choose another with --port`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `${host} is not an address of this machine; choose another with --host`
-    case 'EACCES':
-      return error.syscall === 'listen'
-        ? `not allowed to listen on port ${port}`
-        : `not allowed to use ${error.path ?? data}`
-    case 'ERR_SQLITE_ERROR':
-      return `cannot open the data in ${data}: ${error.message}`
-    default:
-      return error.message
-  }
-}
 
 const CLOSED_ON_EXEC = 0o2000000
 
@@ -70,39 +30,44 @@ function closeInherited(): void {
 }
 
 closeInherited()
-const settings = config()
-// What is kept here is nobody else's: keys, conversations, settings.
-process.umask(0o077)
 const lines = new Lines(2)
-const log = makeLog(settings.log_level ?? (process.stderr.isTTY ? 'warn' : 'info'), line => lines.write(line))
-const app = await startApp(settings, log, process.pid).catch((error: NodeJS.ErrnoException) =>
-  fail(error instanceof AlreadyOwned ? error.message : explain(error, settings), 1),
-)
 
-say(`Gantry ${GANTRY_VERSION} listens on ${app.url}`)
-if (app.warning) say(`WARNING: ${app.warning}`)
-if (process.stdout.isTTY) say(`Open it signed in (works once): ${app.signInLink()}`)
-else if (app.keyFile) say(`The session key is in ${app.keyFile}`)
-
-// Node writes its compile cache only at a clean exit, and a server rarely has one.
-setTimeout(() => flushCompileCache(), 500).unref()
-
-// Whoever read our output may go away; that is no reason to stop.
-process.stdout.on('error', () => undefined)
+const io: Io = {
+  // Asked for, it is opened; a server never does.
+  get stdin() {
+    return process.stdin
+  },
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  nodeVersion: process.versions.node,
+  log: line => lines.write(line),
+  on(signal, act) {
+    process.on(signal, act)
+    return { [Symbol.dispose]: () => void process.off(signal, act) }
+  },
+  raise: signal => void process.kill(process.pid, signal),
+  quit: code => process.exit(code),
+  load: async () => void (await import('./app.ts')),
+  async startApp(config, log) {
+    // What is kept here is nobody else's: keys, conversations, settings.
+    process.umask(0o077)
+    const { startApp } = await import('./app.ts')
+    const app = await startApp(config, log, process.pid)
+    // Node writes its compile cache only at a clean exit, and a server rarely has one.
+    setTimeout(() => flushCompileCache(), 500).unref()
+    return app
+  },
+}
 
 process.on('uncaughtException', async error => {
-  log.error('crash', { error: error.stack })
+  makeLog('error', io.log).error('crash', { error: error.stack })
   await lines.flush()
   process.exit(1)
 })
+// Whoever read our output may go away; that is no reason to stop.
+process.stdout.on('error', () => undefined)
 
-let stopping = false
-const stop = async () => {
-  if (stopping) process.exit(1)
-  stopping = true
-  await app.close()
-  await lines.flush()
-  process.exit(0)
-}
-process.on('SIGTERM', stop)
-process.on('SIGINT', stop)
+const code = await cli(process.argv.slice(2), io)
+await lines.flush()
+process.exit(code)

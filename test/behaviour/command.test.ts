@@ -37,9 +37,9 @@ const config = (argv: string[], env: Record<string, string> = {}): Config => {
 }
 
 describe('help and version', () => {
-  test('--help lists every setting and ends well, without touching anything', async () => {
+  test('serve --help lists every setting and ends well, without touching anything', async () => {
     for (const flag of ['--help', '-h']) {
-      const { code, stdout, stderr } = await gantry([flag, '--data', join(folder, 'untouched')])
+      const { code, stdout, stderr } = await gantry(['serve', flag, '--data', join(folder, 'untouched')])
       assert.equal(code, 0)
       assert.equal(stderr, '')
       const entries = stdout.match(/^ {2}(--|\().*$/gm) ?? []
@@ -66,8 +66,8 @@ describe('help and version', () => {
     }
   }
 
-  test('--help names every variable that is read', async () => {
-    const { stdout } = await gantry(['--help'])
+  test('serve --help names every variable that is read', async () => {
+    const { stdout } = await gantry(['serve', '--help'])
     for (const variable of [
       'SESSION_API_KEY',
       'OH_SESSION_API_KEYS_0',
@@ -87,7 +87,7 @@ describe('a wrong command line ends with one line and the code 2', () => {
   const wrong: Record<string, { args?: string[]; env?: Record<string, string>; file?: string | object; says: RegExp }> =
     {
       'an unknown option': { args: ['--nonsense'], says: /--nonsense/ },
-      'a word too many': { args: ['serve'], says: /serve/ },
+      'a word too many': { args: ['serve', 'well'], says: /well/ },
       'a port that is no number': { args: ['--port', 'http'], says: /--port/ },
       'a port out of range': { args: ['--port', '65536'], says: /--port/ },
       'a negative port': { args: ['--port', '-1'], says: /--port/ },

@@ -67,8 +67,8 @@ describe('the timeline of a conversation', { skip: NO_BROWSER }, () => {
     await until('the command is copied', async () => (await clipboard(page)).startsWith('echo first;'))
 
     await log(page).getByText('It is the rounding.').waitFor()
-    const foreign = card(page, 'Used echo')
-    await foreign.getByRole('button', { name: 'Used echo' }).click()
+    const foreign = card(page, 'Use echo')
+    await foreign.getByRole('button', { name: 'Use echo' }).click()
     await foreign.getByRole('row', { name: /^text over/ }).waitFor()
     await foreign.locator('.ansi-fg-1').waitFor()
     assert.match((await foreign.locator('pre').textContent()) ?? '', /good heard over there$/)

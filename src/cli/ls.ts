@@ -1,0 +1,46 @@
+import type { ConversationExecutionStatus, ConversationInfo } from '../api/conversations.ts'
+import { amount } from './command.ts'
+import { connect, type Where } from './connect.ts'
+import { short } from './ending.ts'
+import { exit, type Io, say } from './io.ts'
+import { age, columns, oneLine, safe } from './text.ts'
+
+const FEW = 20
+const PAGE = 100
+const TITLE = 80
+
+/** `gantry ls`: what conversations there are. */
+export async function ls(
+  io: Io,
+  options: Where & { status?: string; limit?: string; json?: boolean },
+): Promise<number> {
+  const wanted = amount('limit', options.limit, { whole: true }) ?? FEW
+  await using server = await connect(io, options)
+  const found: ConversationInfo[] = []
+  for (let page_id: string | undefined; found.length < wanted; ) {
+    const status = options.status as ConversationExecutionStatus | undefined
+    const query = {
+      limit: Math.min(PAGE, wanted - found.length),
+      ...(status && { status }),
+      ...(page_id && { page_id }),
+    }
+    const page = await server.client.searchConversations({ query })
+    found.push(...page.items)
+    if (!page.next_page_id) break
+    page_id = page.next_page_id
+  }
+  if (options.json) say(io.stdout, JSON.stringify(found))
+  else if (found.length === 0) say(io.stderr, 'There is none.')
+  else for (const line of table(found, Date.now())) say(io.stdout, line)
+  return exit.finished
+}
+
+const table = (conversations: ConversationInfo[], now: number): string[] =>
+  columns(
+    conversations.map(({ id, execution_status, updated_at, title, workspace }) => [
+      short(id),
+      execution_status.replaceAll('_', ' '),
+      age(updated_at, now),
+      oneLine(safe(title ?? workspace.working_dir), TITLE),
+    ]),
+  )
