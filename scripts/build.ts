@@ -10,11 +10,21 @@ type Files = (readonly [path: string, content: string | Uint8Array])[]
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 
+/** A caller needs the shapes of routes, not the schemas they are made from. */
+const onlyShapes = {
+  name: 'shapes',
+  load: {
+    filter: { id: /\/src\/api\/shapes\.ts$/ },
+    handler: () => `export const shapes = ${JSON.stringify(shapes)}`,
+  },
+}
+
 const server: BuildOptions = {
   platform: 'node',
   // Native speed-ups of ws: it does without, and would else look for them in every folder above, at each start.
   transform: { define: { 'process.env.WS_NO_BUFFER_UTIL': 'true', 'process.env.WS_NO_UTF_8_VALIDATE': 'true' } },
   plugins: [
+    onlyShapes,
     {
       name: 'workers',
       // In source a worker lies beside the file that starts it; built, it is a bundle of its own beside gantry.js.
@@ -26,19 +36,7 @@ const server: BuildOptions = {
   ],
 }
 
-/** A caller needs the shapes of routes, not the schemas they are made from. */
-const client: BuildOptions = {
-  platform: 'browser',
-  plugins: [
-    {
-      name: 'shapes',
-      load: {
-        filter: { id: /\/src\/api\/shapes\.ts$/ },
-        handler: () => `export const shapes = ${JSON.stringify(shapes)}`,
-      },
-    },
-  ],
-}
+const client: BuildOptions = { platform: 'browser', plugins: [onlyShapes] }
 
 async function bundle(to: string, entry: string, target: BuildOptions, banner?: string): Promise<Files> {
   const name = basename(to, '.js')

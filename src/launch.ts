@@ -9,4 +9,7 @@ if (major < 26) {
   process.exit(1)
 }
 module.enableCompileCache?.(join(import.meta.dirname, '.cache'))
-await import('./main.ts')
+const [first = ''] = process.argv.slice(2)
+const serves = first === 'serve' || !/^(\w.*|--help|-h|--version)$/.test(first)
+// For the server all of it at once: piece by piece, as commands want it, would take longer.
+await (serves ? import('./server.ts') : import('./main.ts'))

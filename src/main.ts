@@ -48,7 +48,6 @@ const io: Io = {
   },
   raise: signal => void process.kill(process.pid, signal),
   quit: code => process.exit(code),
-  load: async () => void (await import('./app.ts')),
   async startApp(config, log) {
     // What is kept here is nobody else's: keys, conversations, settings.
     process.umask(0o077)

@@ -48,9 +48,10 @@ export function makeSignIn(): SignIn {
       const token = /^#token=(.+)$/.exec(location.hash)?.[1]
       if (!token) return
       history.replaceState(null, '', `${location.pathname}${location.search}`)
-      await signIn({ token: decodeURIComponent(token) }).catch(() =>
-        ask(t('This sign-in link was used before or has expired. The session key works too.')),
-      )
+      // The question is not waited for: the page shows what it may, and the question with it.
+      await signIn({ token: decodeURIComponent(token) }).catch(() => {
+        ask(t('This sign-in link was used before or has expired. The session key works too.'))
+      })
     },
   }
 }

@@ -32,3 +32,5 @@ export type ServerInfo = z.output<typeof ServerInfo>
 export const SignInRequest = z
   .object({ token: z.string().optional(), key: z.string().optional() })
   .meta({ id: 'SignInRequest' })
+
+export const SignInToken = z.object({ token: z.string() }).meta({ id: 'SignInToken' })

@@ -29,12 +29,21 @@ export interface Server extends AsyncDisposable {
 }
 
 /** The server that was named, else the one that runs on the data folder, else one in this process. */
-export async function connect(io: Io, where: Where): Promise<Server> {
+export const connect = async (io: Io, where: Where): Promise<Server> => (await running(io, where)) ?? start(io, where)
+
+/** The same, where one of this process would be of no use. */
+export async function connectRunning(io: Io, where: Where): Promise<Server> {
+  const server = await running(io, where)
+  if (!server) throw new Failure('no server runs on this data folder: start one with "gantry serve"')
+  return server
+}
+
+async function running(io: Io, where: Where): Promise<Server | undefined> {
   const data = await dataFolder(io, where)
   const named = where.server ?? io.env.GANTRY_URL
   const running = Ownership.announced(data)
   const baseUrl = named === undefined ? running?.url : addressIn(named)
-  if (baseUrl === undefined) return start(io, where)
+  if (baseUrl === undefined) return undefined
   // The key of the folder is for the server of the folder alone.
   const key = givenKey(io, where) ?? (baseUrl === running?.url ? keyIn(data) : undefined)
   return { ...reached(baseUrl, key), isOurs: false, [Symbol.asyncDispose]: async () => undefined }

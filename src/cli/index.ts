@@ -60,8 +60,7 @@ export const commands: Readonly<Record<string, Command>> = {
     examples: ['gantry serve --port 9000', 'gantry serve --workspace ~/code/project'],
     options: async () => (await import('../config.ts')).serverOptions(),
     run: async (io, argv) => {
-      const [{ serve }] = await Promise.all([import('./serve.ts'), io.load()])
-      return serve(io, argv)
+      return (await import('./serve.ts')).serve(io, argv)
     },
   },
   run: command({
@@ -157,9 +156,15 @@ export const commands: Readonly<Record<string, Command>> = {
     load: async () => (await import('./doctor.ts')).doctor,
   }),
   key: command({
-    summary: 'Print the session key of the data folder.',
-    options: { data: server.data, config: server.config },
-    examples: ['curl -H "X-Session-API-Key: $(gantry key)" localhost:8000/api/settings'],
+    summary: 'Print the session key of the data folder, or a link that signs a browser in.',
+    options: {
+      link: { type: 'boolean', help: 'Print a link to the running server that signs a browser in, once.' },
+      ...server,
+    },
+    examples: [
+      'curl -H "X-Session-API-Key: $(gantry key)" localhost:8000/api/settings',
+      'xdg-open "$(gantry key --link)"',
+    ],
     load: async () => (await import('./key.ts')).key,
   }),
   completion: command({

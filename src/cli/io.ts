@@ -16,8 +16,6 @@ export interface Io {
   raise(signal: Signal): void
   /** Ends the process at once. */
   quit(code: number): never
-  /** Reads the code of the server in, so that its start need not wait for that. */
-  load(): Promise<void>
   startApp(config: Config, log: Log): Promise<OwnServer>
 }
 

@@ -1,8 +1,14 @@
-import { dataFolder, keyIn, type Where } from './connect.ts'
+import { connectRunning, dataFolder, keyIn, type Where } from './connect.ts'
 import { exit, Failure, type Io, say } from './io.ts'
 
-/** `gantry key`: what opens the server of a data folder. */
-export async function key(io: Io, where: Pick<Where, 'data' | 'config'>): Promise<number> {
+/** `gantry key`: what opens the server of a data folder; with `link`, a browser at once. */
+export async function key(io: Io, { link, ...where }: Where & { link?: boolean }): Promise<number> {
+  if (link) {
+    const { baseUrl, client } = await connectRunning(io, where)
+    const { token } = await client.makeSignInLink()
+    say(io.stdout, `${baseUrl}/#token=${token}`)
+    return exit.finished
+  }
   const data = await dataFolder(io, where)
   const found = keyIn(data)
   if (found === undefined)

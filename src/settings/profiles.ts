@@ -87,9 +87,12 @@ export class LlmProfiles {
     return info('', llm, await this.#parts.connections.ids()).api_key_set
   }
 
-  /** For a conversation that switches to it: what it costs is counted under the name of the profile. Sealed. */
+  /**
+   * For a conversation that switches to it: its words come as they are said, and what it costs is counted under the name of the
+   * profile. Sealed.
+   */
   async forConversation(name: string): Promise<LLM> {
-    return { ...(await this.llm(name)), usage_id: `profile:${name}` }
+    return { ...(await this.llm(name)), stream: true, usage_id: `profile:${name}` }
   }
 
   async put(name: string, { llm, include_secrets }: SaveProfileRequest): Promise<ProfileMutationResponse> {

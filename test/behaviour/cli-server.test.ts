@@ -121,6 +121,22 @@ describe('which server a command talks to', () => {
     assert.match(stderr, /^gantry: the server does not answer: [^\n]*ECONNREFUSED[^\n]*\n$/)
   })
 
+  test('gantry key --link prints a link that signs a browser in, once', async () => {
+    const { code, stdout } = await cliOf(server)(['key', '--link'])
+    assert.equal(code, 0)
+    const [, url, token] = /^(.+)\/#token=([\w-]+)\n$/.exec(stdout)!
+    assert.equal(url, server.url)
+    const signIn = () =>
+      fetch(`${server.url}/api/auth/sign-in`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ token }),
+      })
+    assert.equal((await signIn()).status, 204)
+    assert.equal((await signIn()).status, 401)
+    assert.match((await cliOf({ data: '/nonexistent' })(['key', '--link'])).stderr, /no server runs/)
+  })
+
   test('gantry key prints the key of the folder, or says that there is none', async () => {
     assert.deepEqual(await cliOf(server)(['key']), { code: 0, stdout: `${server.key}\n`, stderr: '' })
     const { code, stderr } = await cliOf({ data: '/nonexistent' })(['key'])

@@ -133,9 +133,9 @@ describe('the direction of imports', () => {
   test('nothing but app.ts and http itself imports http', () => {
     neverImports(except('app.ts', 'http'), ({ target }) => isIn('http')(target))
   })
-  test('nothing but main.ts imports the wiring, and nothing but launch.ts imports main.ts', () => {
-    neverImports(except('main.ts', 'app.ts'), ({ target }) => isIn(...WIRING)(target))
-    neverImports(except('launch.ts'), ({ target }) => isIn('main.ts')(target))
+  test('nothing but main.ts imports the wiring, and nothing but the launcher imports main.ts', () => {
+    neverImports(except('main.ts', 'server.ts', 'app.ts'), ({ target }) => isIn(...WIRING)(target))
+    neverImports(except('launch.ts', 'server.ts'), ({ target }) => isIn('main.ts')(target))
   })
   test('git-providers imports nothing of ours but api and lib', () => {
     neverImports(

@@ -10,6 +10,8 @@ import { useFound } from './found.ts'
 import { Delete, Rename } from './rename.tsx'
 import { StatusBadge, titleOf } from './status.tsx'
 
+const SUBAGENT = 'subagent'
+
 /** All conversations, the last changed first, with what they are doing now. */
 export function Sidebar() {
   const { conversations } = useApp()
@@ -17,7 +19,8 @@ export function Sidebar() {
   const [tag, setTag] = useState<string>()
   const found = useFound(words.trim())
   const all = words.trim() ? found : conversations.items.value
-  const shown = tag === undefined ? all : all?.filter(one => tag in one.tags)
+  // A sub-agent's is reached from the card of its task, and by its tag.
+  const shown = all?.filter(one => (tag === undefined ? !(SUBAGENT in one.tags) : tag in one.tags))
   const none = words.trim() || tag !== undefined ? t('Nothing found.') : t('No conversations yet.')
   return (
     <div class="sidebar">

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Access, route } from '../route.ts'
-import { HealthStatus, ServerInfo, SignInRequest } from '../server.ts'
+import { HealthStatus, ServerInfo, SignInRequest, SignInToken } from '../server.ts'
 
 const tag = 'Server Details'
 const readiness = z.record(z.string(), z.string())
@@ -108,6 +108,15 @@ export const serverRoutes = {
     body: SignInRequest,
     responses: { 204: null },
     errors: ['unauthorized'],
+  }),
+  makeSignInLink: route({
+    method: 'POST',
+    path: '/api/auth/sign-in-links',
+    tag: 'Auth',
+    summary:
+      'Make a one-time token: whoever opens /#token=… of this server is signed in; the last one made is the only one that works',
+    access: 'key',
+    responses: { 201: SignInToken },
   }),
   signOut: route({
     method: 'DELETE',

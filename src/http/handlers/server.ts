@@ -55,6 +55,7 @@ export function serverHandlers({
       if (!session) throw fault('unauthorized')
       return new Reply(204, undefined, { 'Set-Cookie': cookie(incoming, session, YEAR_SECONDS) })
     },
+    makeSignInLink: () => ({ token: auth.issueToken() }),
     signOut: (_, { incoming }) => new Reply(204, undefined, { 'Set-Cookie': cookie(incoming, '', 0) }),
   }
 }
