@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdir, readFile, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { helpText } from '../../src/config.ts'
 import { findProgram } from '../support/command.ts'
 import { TestServer, tempFolder } from '../support/server.ts'
 
@@ -45,6 +47,12 @@ test('the examples of the API page do what they say, one after the other', {
   const printed = stdout.split(mark)
   for (const [index, { prints, commands }] of examples.entries())
     if (prints !== undefined) assert.match(printed[index]!.trim(), pattern(prints), commands)
+})
+
+test('the page of settings is what --help says', async () => {
+  const page = await readFile(join(root, 'docs/configuration.md'), 'utf8')
+  const [, shown] = /^```text\n(.*?)^```$/ms.exec(page)!
+  assert.equal(shown, `${helpText().replaceAll(homedir(), '~')}\n`)
 })
 
 test('no link between pages is broken', async () => {

@@ -65,6 +65,7 @@ describe('the page: a conversation', { skip: NO_BROWSER }, () => {
     await show(talk)
     await asking().waitFor()
     await opened.page.keyboard.press('Alt+KeyN')
+    await opened.page.locator('.asking input:focus').waitFor()
     await opened.page.keyboard.type('not on a Sunday')
     await opened.page.keyboard.press('Enter')
     await isNow(talk, 'idle')

@@ -66,7 +66,8 @@ function Row({ conversation, onTag }: { conversation: Conversation; onTag: (tag:
   const [dialog, setDialog] = useState<'rename' | 'delete'>()
   const isHere = route.value.path[1] === conversation.id
   const close = () => setDialog(undefined)
-  const tags = Object.keys(conversation.tags)
+  // A fork keeps its title as a tag too.
+  const tags = Object.keys(conversation.tags).filter(tag => tag !== 'title')
   return (
     <li class="conversation-row">
       <a href={hrefTo(['c', conversation.id])} aria-current={isHere ? 'page' : undefined}>
