@@ -4,11 +4,16 @@ import { explain, UNREACHABLE } from './explain.ts'
 /** Calls are relative to the page, so that it works behind a path prefix too. */
 export const BASE = new URL('.', location.href).href.replace(/\/$/, '')
 
+/** Below it is what acts in a sandbox. */
+export const sandboxBase = (id: string): string => `${BASE}/sandboxes/${id}`
+
 export type Api = Client
 
 export interface Apis {
   /** Asks the person for the key when the server wants one, then tries once more. */
   api: Api
+  /** The same, for calls that act in a sandbox. */
+  inSandbox(id: string): Api
   /** For what happens in the background: nobody is asked for anything. */
   quiet: Api
 }
@@ -20,6 +25,7 @@ export function apis(askForKey: () => Promise<boolean>): Apis {
   }
   return {
     api: createClient({ baseUrl: BASE, fetch: patient }),
+    inSandbox: id => createClient({ baseUrl: sandboxBase(id), fetch: patient }),
     quiet: createClient({ baseUrl: BASE, fetch: (input, init) => fetch(input, init) }),
   }
 }

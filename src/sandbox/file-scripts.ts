@@ -75,14 +75,18 @@ else tail -c "+$((from + 1))" <&5 | head -c "$count"
 fi
 `
 
-/** path, roots… → for each entry its kind and its name, NUL after each. */
-export const LIST_SCRIPT = `${PRELUDE}
+/** Enters the directory that is the first argument, to list it. */
+const ENTER = `
 path=$1; shift
 [ -e "$path" ] || missing
 [ -d "$path" ] || not_directory
 cd -P -- "$path" 2>/dev/null || denied
 here; within "$@" || outside
 [ -r . ] || denied
+`
+
+/** path, roots… → for each entry its kind and its name, NUL after each. */
+export const LIST_SCRIPT = `${PRELUDE}${ENTER}
 for name in * .[!.]* ..?*; do
   if [ -L "./$name" ]; then kind=l
   elif [ -d "./$name" ]; then kind=d
@@ -92,6 +96,22 @@ for name in * .[!.]* ..?*; do
   fi
   printf '%s%s\\0' "$kind" "$name"
 done
+`
+
+/**
+ * path, roots… → for each entry mode, size, time and `./name/`, a line each: a name may hold anything but a slash. For links that
+ * lead to something within the roots a second one follows, about that.
+ */
+export const DETAILS_SCRIPT = `${PRELUDE}${ENTER}
+find . ! -name . -prune -exec stat -c '%f %s %Y %n/' {} + 2>/dev/null
+if [ $# -eq 0 ]; then find . ! -name . -prune -type l -exec stat -L -c '%f %s %Y %n/' {} + 2>/dev/null
+else
+  for name in * .[!.]* ..?*; do
+    [ -L "./$name" ] && target -f "./$name" && within "$@" || continue
+    facts=$(stat -c '%f %s %Y' "$real" 2>/dev/null) && printf '%s ./%s/\\n' "$facts" "$name"
+  done
+fi
+exit 0
 `
 
 /** Enters the deepest folder there is of $dir, and sets $top to it and $rest to what is missing below. */

@@ -290,6 +290,51 @@ describe('the page: the workspace', { skip: NO_BROWSER }, () => {
     assert.match((await link.getAttribute('href')) ?? '', /^http:\/\/4567-/)
   })
 
+  test('an address is copied even where a page is given no clipboard, as over plain http from elsewhere', async () => {
+    const { page } = opened
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const clipboard = await page.evaluateHandle(() => navigator.clipboard)
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }))
+    const copy = button('Copy the address of port 4567')
+    await copy.click()
+    await page.getByText('The address is copied.').waitFor()
+    const href = await page.getByRole('link', { name: 'Open port 4567' }).getAttribute('href')
+    assert.equal(await clipboard.evaluate(one => one.readText()), href)
+    await isFocused(copy)
+    await page.evaluate(() => {
+      document.execCommand = () => false
+    })
+    await copy.click()
+    await page.getByText('This browser copies nothing here. Select the text and copy it.').waitFor()
+  })
+
+  test('looking at files and ports runs no command in the sandbox', async () => {
+    const { page, requested } = opened
+    const before = requested.length
+    const asked = (path: RegExp) => requested.slice(before).filter(url => path.test(url))
+    await tab('Files')
+    await until('the files are read', () => asked(/\/api\/file\/list\?/).length > 0)
+    await tab('Ports')
+    await page.getByText('1 port listens').waitFor()
+    await until('the ports are read', () => asked(/\/ports$/).length > 0)
+    assert.deepEqual(asked(/\/api\/bash\//), [])
+  })
+
+  test('what acts in the sandbox asks for the key, too, when it is wanted', async () => {
+    const { page } = opened
+    await tab('Files')
+    await page.route('**/sandboxes/*/api/file/list?*', route => route.fulfill({ status: 401, body: '{}' }), {
+      times: 1,
+    })
+    await button('Refresh').click()
+    await page.getByLabel('Session key').fill(server.key)
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await item('written-by-the-agent.txt').waitFor()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    refused(401)
+  })
+
   test('on a phone in the dark each tab fits, and nothing is out of reach', async () => {
     const phone = await openPage(browser, server, `/c/${id}/files`, { ...PHONE, colorScheme: 'dark' })
     const { page } = phone
@@ -317,7 +362,8 @@ describe('the page: the workspace', { skip: NO_BROWSER }, () => {
     assert.deepEqual(await server.client.batchSandboxes({ query: { id: ['default'] } }), [null])
     await clean()
     await button('Start it').click()
-    await page.getByText(/does not exist yet|Nothing here yet/).waitFor()
+    await page.getByText('does not exist yet').waitFor()
+    refused(404)
     await tab('Changes')
     await page.getByText('The working directory is not a git repository.').waitFor()
   })

@@ -169,5 +169,21 @@ export const bytes = (n: number): string =>
 
 /** What else could be copied goes through here, so that it says that it did. */
 export async function copyText(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text)
+  // Only for pages that came over https or from this very machine.
+  if (navigator.clipboard) await navigator.clipboard.writeText(text)
+  else if (!copySelected(text)) throw new Error(t('This browser copies nothing here. Select the text and copy it.'))
+}
+
+/** The older way: what is selected in a field. Of a dialog's own, as long as it is open: nothing beside it can be selected. */
+function copySelected(text: string): boolean {
+  const focused = document.activeElement
+  const field = document.createElement('textarea')
+  field.value = text
+  Object.assign(field.style, { position: 'fixed', opacity: '0' })
+  ;(focused?.closest('dialog') ?? document.body).append(field)
+  field.select()
+  const done = document.execCommand('copy')
+  field.remove()
+  if (focused instanceof HTMLElement) focused.focus()
+  return done
 }

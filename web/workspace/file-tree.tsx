@@ -2,14 +2,13 @@ import { useRef, useState } from 'preact/hooks'
 import { Icon } from '../ui/icon.tsx'
 import { bytes } from '../ui/kit.tsx'
 import { t } from '../words.ts'
-import { MOST_ENTRIES } from './listing.ts'
 import type { Row, Tree } from './tree.ts'
 
 const noteText = (note: NonNullable<Row['note']>): string =>
   ({
     reading: t('Loading…'),
     empty: t('Empty'),
-    cut: t('Only {n} of its entries are shown', { n: MOST_ENTRIES }),
+    cut: t('It holds more than is shown'),
     missing: t('Cannot be read'),
   })[note]
 

@@ -97,6 +97,7 @@ function Listed({ tree }: { tree: Tree }) {
         </Empty>
       )}
       {root.entries.length > 0 && <FileTree tree={tree} />}
+      {root.cut && <p class="tree-note">{t('It holds more than is shown.')}</p>}
     </>
   )
 }

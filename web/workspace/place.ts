@@ -1,9 +1,9 @@
-import { type Client, createClient } from '../../client/index.ts'
+import type { Client } from '../../client/index.ts'
 import type { SandboxStatus } from '../../src/api/sandboxes.ts'
-import { BASE } from '../api.ts'
+import { type Apis, BASE, sandboxBase } from '../api.ts'
 import { t } from '../words.ts'
 
-/** What a listing or a look at ports may take. In seconds. */
+/** What a look around may take. In seconds. */
 const TIMEOUT = 30
 /** The sandbox of conversations that named none: it is reached without a path of its own, and made when it is first used. */
 export const SHARED = 'default'
@@ -24,15 +24,15 @@ export interface Place {
 }
 
 export async function findPlace(
-  api: Client,
+  { api, inSandbox }: Pick<Apis, 'api' | 'inSandbox'>,
   { id, folder }: { id: string; folder: string },
   signal: AbortSignal,
 ): Promise<Place> {
   const found = await api.getAppConversations({ query: { ids: [id] }, signal })
   const known = Array.isArray(found) ? found[0] : undefined
   const { sandbox_id: sandbox, sandbox_status: status } = known ?? { sandbox_id: SHARED, sandbox_status: 'PAUSED' }
-  const base = sandbox === SHARED ? BASE : `${BASE}/sandboxes/${sandbox}`
-  const scoped = sandbox === SHARED ? api : createClient({ baseUrl: base, fetch: (input, init) => fetch(input, init) })
+  const base = sandbox === SHARED ? BASE : sandboxBase(sandbox)
+  const scoped = sandbox === SHARED ? api : inSandbox(sandbox)
   const root = folder.startsWith('/') ? folder : `${(await run(scoped, 'pwd', signal)).trim()}/${folder}`
   return { conversation: id, sandbox, status, base, api: scoped, root: root.replace(/(?<=.)\/+$/, '') }
 }

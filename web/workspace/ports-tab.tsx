@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { SandboxPort } from '../../src/api/sandboxes.ts'
 import { useApp } from '../app.ts'
 import { Icon } from '../ui/icon.tsx'
 import { ActionButton, copyText, Empty, Field, Form, Loading, Problem } from '../ui/kit.tsx'
 import { useLoad } from '../ui/use-load.ts'
 import { plural, t } from '../words.ts'
 import type { Place } from './place.ts'
-import { type Listener, readPorts } from './ports.ts'
 
-interface Site extends Listener {
+interface Site extends SandboxPort {
   url: string
 }
 
@@ -22,12 +22,15 @@ export function PortsTab({ place, runs }: PortsTabProps) {
   const { api } = useApp()
   const [typed, setTyped] = useState<Site>()
   const [port, setPort] = useState('')
-  const siteOf = async (listener: Listener): Promise<Site> => {
+  const siteOf = async (listener: SandboxPort): Promise<Site> => {
     const params = { sandbox_id: place.sandbox, port: listener.port }
     return { ...listener, ...(await api.openSandboxPort({ params })) }
   }
   const { value, problem, loading, again } = useLoad(
-    async signal => Promise.all((await readPorts(place.api, signal)).map(siteOf)),
+    async signal => {
+      const found = await api.listSandboxPorts({ params: { sandbox_id: place.sandbox }, signal })
+      return Promise.all(found.map(siteOf))
+    },
     [place],
   )
   useEffect(() => {
@@ -58,7 +61,7 @@ export function PortsTab({ place, runs }: PortsTabProps) {
       <Form
         class="ports-form"
         label={t('Another port')}
-        onSend={async () => setTyped(await siteOf({ port: Number(port), program: undefined }))}
+        onSend={async () => setTyped(await siteOf({ port: Number(port), program: null }))}
       >
         <Field label={t('Another port')} hint={t('Whoever has the address of a port can open it, without the key.')}>
           {ids => (

@@ -20,11 +20,11 @@ const AWAKE: readonly Place['status'][] = ['RUNNING', 'STARTING']
 
 /** Where the agent works. To look at a conversation wakes no sandbox: that is asked for. */
 export function WorkspaceView({ session, tab, onTab }: WorkspaceViewProps) {
-  const { api } = useApp()
+  const apis = useApp()
   const conversation = session.conversation.value
   const folder = conversation?.workspace.working_dir
   const { value, problem, again, set } = useLoad(
-    async signal => (folder === undefined ? undefined : findPlace(api, { id: session.id, folder }, signal)),
+    async signal => (folder === undefined ? undefined : findPlace(apis, { id: session.id, folder }, signal)),
     [session.id, folder],
   )
   const status = conversation?.execution_status

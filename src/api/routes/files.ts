@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { orNull, Success } from '../common.ts'
-import { ArchiveFormat, HomeResponse, SubdirectoryPage } from '../files.ts'
+import { ArchiveFormat, FolderListing, HomeResponse, SubdirectoryPage } from '../files.ts'
 import { route } from '../route.ts'
 import { limit, pageId, params } from './shared.ts'
 
@@ -68,6 +68,17 @@ export const fileRoutes = {
     confined: true,
     query: z.object({ path, page_id: pageId, limit, include_hidden }),
     responses: { 200: SubdirectoryPage },
+    errors: ['path_not_absolute', 'directory_not_found', 'permission_denied'],
+  }),
+  listFolder: route({
+    method: 'GET',
+    path: '/api/file/list',
+    tag,
+    summary: 'List what is in a directory, hidden ones too: directories first, then by name',
+    access: 'caller',
+    confined: true,
+    query: z.object({ path }),
+    responses: { 200: FolderListing },
     errors: ['path_not_absolute', 'directory_not_found', 'permission_denied'],
   }),
   downloadTrajectory: route({

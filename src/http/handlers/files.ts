@@ -5,6 +5,7 @@ import type { Trajectories } from '../../conversation/trajectory.ts'
 import { hexUuid } from '../../lib/id.ts'
 import { archive } from '../../sandbox/archive.ts'
 import { Files } from '../../sandbox/files.ts'
+import { listFolder } from '../../sandbox/listing.ts'
 import type { Reach } from '../../sandbox/sandbox.ts'
 import { fileReply } from '../file.ts'
 import { UPLOAD_BYTES } from '../limits.ts'
@@ -46,6 +47,7 @@ export const fileHandlers = (reach: Reach, trajectories: Trajectories): Handlers
     const files = new Files(await reach(scope))
     return page(await subdirectories(files, query.path, query.include_hidden), query)
   },
+  listFolder: async ({ query }, { scope }) => listFolder(await reach(scope), query.path),
   downloadTrajectory: async ({ params }, { scope }) => {
     const zip = await trajectories.zip(params.conversation_id, scope)
     const headers = { 'Content-Disposition': attachment(`${hexUuid(params.conversation_id)}.zip`) }

@@ -1,6 +1,7 @@
 import { fault } from '../../api/errors.ts'
 import type { sandboxRoutes } from '../../api/routes/sandboxes.ts'
 import type { Lodgings } from '../../app-conversation/lodgings.ts'
+import { listeners } from '../../sandbox/listeners.ts'
 import type { Sandboxes } from '../../sandbox/sandboxes.ts'
 import type { SettingsService } from '../../settings/settings.ts'
 import { askerOf } from '../asker.ts'
@@ -40,6 +41,7 @@ export function sandboxHandlers({
     resumeSandbox: ({ params }) => success(lodgings.resume(params.sandbox_id)),
     deleteSandbox: ({ params }) => success(sandboxes.delete(params.sandbox_id)),
     reportSandbox: ({ params }) => sandboxes.report(params.sandbox_id),
+    listSandboxPorts: async ({ params }) => listeners(await sandboxes.reach(params.sandbox_id)),
     openSandboxPort: ({ params }, call) => ({ url: sandboxes.portUrl(params.sandbox_id, params.port, asker(call)) }),
     listSandboxSecrets: ({ params }, call) => {
       confined(params.sandbox_id, call)

@@ -1,3 +1,6 @@
+/** Where the proxy listens on the loopback of a sandbox. Not a port that anything else is known to use. */
+export const PROXY_PORT = 39_128
+
 /** Host names a command reaches by itself: its own sandbox. */
 const NOT_PROXIED = 'localhost,127.0.0.1,::1'
 

@@ -20,11 +20,19 @@ process.on('message', (request: Request) => {
     })
     return
   }
-  const { ticket } = request
-  const socket = connect({ port: request.connect, host: '127.0.0.1', allowHalfOpen: true })
+  dial(request.connect, request.ticket, ['127.0.0.1', '::1'])
+})
+
+/** Some programs listen on one of the two loopback addresses only. */
+function dial(port: number, ticket: number, [host, ...others]: string[]): void {
+  const socket = connect({ port, host: host!, allowHalfOpen: true })
   // What comes before the server has the socket must wait in the kernel.
   socket.pause()
-  socket.once('error', error => answer({ failed: error.message, ticket }))
   socket.once('connect', () => answer({ ticket }, socket))
-})
+  socket.once('error', error => {
+    if (others.length > 0) dial(port, ticket, others)
+    else answer({ failed: error.message, ticket })
+  })
+}
+
 process.on('disconnect', () => process.disconnect?.())

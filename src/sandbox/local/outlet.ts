@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { proxyEnv } from '../egress/environment.ts'
+import { PROXY_PORT, proxyEnv } from '../egress/environment.ts'
 import type { Client } from '../egress/proxy.ts'
 import { Roster } from '../egress/roster.ts'
 import type { Command, Order } from '../sandbox.ts'
@@ -17,9 +17,6 @@ export interface Pass {
   /** To be called when the command has ended, or failed to start. Tells, whenever asked, whether anything it started still runs. */
   leave(remains: () => Promise<boolean>): void
 }
-
-/** Inside, where the way out is. Not a port that anything else is known to use. */
-const PROXY_PORT = 39_128
 
 /** Of a command that is told as a name: enough to know it again. */
 const LABEL_CHARACTERS = 200
