@@ -144,6 +144,16 @@ describe('a port of a sandbox, as a site', { skip: NO_WALLS }, () => {
     assert.deepEqual([head.status, head.text], [200, ''])
   })
 
+  it('is found on the other loopback address too', async () => {
+    const other = PORT + 7
+    const serve = `import http.server, socket
+class S(http.server.HTTPServer): address_family = socket.AF_INET6
+S(("::1", ${other}), http.server.SimpleHTTPRequestHandler).serve_forever()`
+    await box.sh(`cd /tmp && setsid python3 -c '${serve}' >/dev/null 2>&1 &`)
+    const at = await addressOf(other)
+    await until('it answers', async () => (await site('/', { at })).status === 200)
+  })
+
   it('streams large answers whole', async () => {
     const { hostname, port } = new URL(server.url)
     const asked = request({ hostname, port, path: '/big', headers: { Host: new URL(url).host } }).end()
