@@ -9,7 +9,16 @@ export interface Route {
 
 export function parse(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
-  return { path: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) }
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) }
+}
+
+/** A link that was cut in the middle of a character leads nowhere, but does not break the page. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 export const hrefTo = (path: readonly string[], query: Record<string, string> = {}): string => {

@@ -29,7 +29,15 @@ export function Shell() {
   }, [place])
   return (
     <div class="shell" data-place={path.length === 0 ? 'home' : 'detail'}>
-      <a class="skip" href="#main">
+      <a
+        class="skip"
+        href="#main"
+        onClick={event => {
+          // What stands behind the # is where the page is, and stays.
+          event.preventDefault()
+          main.current?.focus()
+        }}
+      >
         {t('Skip to the content')}
       </a>
       <nav class="side" aria-label={t('Conversations')}>

@@ -10,11 +10,16 @@ import { STATUSES } from '../support/start-moments.ts'
 import { conversation, inside, over, reaching, started, startOver, useAsGithub } from '../support/starts.ts'
 import { until } from '../support/wait.ts'
 
+let host: GitServer | undefined
 let server: TestServer
 before(async () => {
-  server = await TestServer.start()
+  if (!NO_GIT_SERVER) host = await GitServer.open()
+  server = await TestServer.start(host && reaching(host))
 })
-after(() => server[Symbol.asyncDispose]())
+after(async () => {
+  await server[Symbol.asyncDispose]()
+  await host?.[Symbol.asyncDispose]()
+})
 
 /** What a test leaves must not be counted by the next. */
 async function clean(): Promise<void> {
@@ -150,15 +155,15 @@ describe('starting an app conversation', () => {
   })
 
   test('a start that is cancelled ends with a reason, and leaves neither conversation nor sandbox', async t => {
-    if (NO_GIT_SERVER) return t.skip(NO_GIT_SERVER)
-    await using git = await GitServer.open()
+    if (!host) return t.skip(`${NO_GIT_SERVER}`)
+    const git = host
+    await clean()
     await git.add('us/slow', 'echo x >a; git add -A; git commit -qm x', { answer: 'nothing' })
-    await using server = await TestServer.start(reaching(git))
     await useAsGithub(server, git)
     const { id } = await server.client.startAppConversation({
       body: { selected_repository: 'us/slow', git_provider: 'github' },
     })
-    await until('it fetches', async () => git.asked.length > 0)
+    await until('it fetches', () => git.asked.some(({ url }) => url.includes('us/slow')))
     await server.client.cancelStartTask({ params: { task_id: id } })
     const [task] = await server.client.batchStartTasks({ query: { ids: [id] } })
     assert.deepEqual([task?.status, task?.detail], ['ERROR', 'The start was cancelled'])
@@ -169,11 +174,14 @@ describe('starting an app conversation', () => {
 })
 
 describe('a repository', { skip: NO_GIT_SERVER }, () => {
+  let git: GitServer
+  before(() => {
+    git = host!
+  })
+
   test('a private one is there on its branch, with who commits, and its token nowhere', async () => {
-    await using git = await GitServer.open()
     const token = 'ghp_very-secret-token-1234567890'
     await git.add('us/lib', 'git checkout -qb topic/one; echo hi >a.txt; git add -A; git commit -qm one', { token })
-    await using server = await TestServer.start(reaching(git))
     await useAsGithub(server, git, token)
     await server.client.storeSettings({ body: { git_user_name: 'Ada', git_user_email: 'ada@example.org' } })
     const found = await started(server, {
@@ -204,7 +212,6 @@ describe('a repository', { skip: NO_GIT_SERVER }, () => {
   })
 
   test('ordered without the key it gets no token, no stored secret and no MCP server, and says so', async () => {
-    await using git = await GitServer.open()
     await git.add('us/open', 'echo x >a; git add -A; git commit -qm x')
     await git.add('us/private', 'echo x >a; git add -A; git commit -qm x', { token: 'the-token' })
     await using server = await TestServer.start(reaching(git))
@@ -228,15 +235,13 @@ describe('a repository', { skip: NO_GIT_SERVER }, () => {
   })
 
   test('each failure ends the start with a reason a person understands, and nothing is left behind', async () => {
-    await using git = await GitServer.open()
-    await git.add('us/private', 'echo x >a; git add -A; git commit -qm x', { token: 'right' })
-    await git.add('us/open', 'echo x >a; git add -A; git commit -qm x')
+    await clean()
+    git.hosted.set('us/private', { token: 'right' })
     await git.add('us/broken', 'echo x >a; git add -A; git commit -qm x', { answer: 500 })
     await git.add(
       'us/failing',
       'mkdir .openhands; printf "echo about to fail; exit 3" >.openhands/setup.sh; git add -A; git commit -qm x',
     )
-    await using server = await TestServer.start(reaching(git))
     await useAsGithub(server, git, 'wrong-token-9876543210')
     const failing = async (order: { selected_repository: string; selected_branch?: string }, reason: RegExp) => {
       const task = await startOver(server, { ...order, git_provider: 'github' })
@@ -255,7 +260,6 @@ describe('a repository', { skip: NO_GIT_SERVER }, () => {
   })
 
   test('what it brings to be run runs by itself only where nothing is asked for; else by approval of that very text', async () => {
-    await using git = await GitServer.open()
     const script = 'mkdir .openhands; echo "touch set-up" >.openhands/setup.sh; git add -A; git commit -qm x'
     await git.add('us/app', script)
     await using server = await TestServer.start(reaching(git))
@@ -380,12 +384,12 @@ describe('app conversations', () => {
   })
 
   test('a sandbox that somebody started themselves outlives the conversations in it', async () => {
-    await using server = await TestServer.start()
     const { id } = await server.client.startSandbox()
     const found = await started(server, { sandbox_id: id })
     assert.equal(found.sandbox_id, id)
     await server.client.deleteAppConversation({ params: { conversation_id: found.id } })
     assert.equal((await server.client.batchSandboxes({ query: { id: [id] } }))[0]?.status, 'RUNNING')
+    await server.client.deleteSandbox({ params: { sandbox_id: id } })
   })
 
   test('a message to a paused sandbox resumes it; to a missing one it says what to do, and that works', async () => {
@@ -431,9 +435,9 @@ describe('app conversations', () => {
   })
 
   test('what is said before the conversation is there is said once, in order, when it is', async t => {
-    if (NO_GIT_SERVER) return t.skip(NO_GIT_SERVER)
-    await using git = await GitServer.open()
-    await git.add('us/slow', 'echo x >a; git add -A; git commit -qm x', { answer: 'nothing' })
+    if (!host) return t.skip(`${NO_GIT_SERVER}`)
+    const git = host
+    git.hosted.set('us/slow', { answer: 'nothing' })
     await using rig = await AgentRig.start(() => say('Heard.'), reaching(git))
     const { server } = rig
     await useAsGithub(server, git)

@@ -341,7 +341,7 @@ function spin(ms: number): void {
 
 describe('P1: what is acknowledged is durable', () => {
   const random = new Random()
-  const kills = count({ sample: 4, deep: 200 })
+  const kills = count({ sample: 3, deep: 200 })
 
   test(`kill -9 at ${kills} moments of heavy writing loses nothing and leaves nothing half (seed ${random.seed})`, async t => {
     const data = await tempFolder()
@@ -405,7 +405,7 @@ describe('P1: what is acknowledged is durable', () => {
 
 describe('P1: the first start', () => {
   const random = new Random()
-  const kills = count({ sample: 3, deep: 80 })
+  const kills = count({ sample: 2, deep: 80 })
 
   test(`kill -9 at ${kills} moments of it leaves a folder that the next start can use (seed ${random.seed})`, async t => {
     for (let kill = 0; kill < kills; kill++) {
@@ -454,7 +454,7 @@ describe('P1: one server a data folder', () => {
     const params = { conversation_id: id }
     await first.client.sendMessage({ params, body: aMessage('hello') })
     await first.stop('SIGKILL')
-    for (let messages = 1; messages <= 3; messages++) {
+    for (let messages = 1; messages <= count({ sample: 2, deep: 3 }); messages++) {
       const started = performance.now()
       await using owner = await TestServer.start({ data: first.data })
       const took = performance.now() - started
@@ -465,7 +465,7 @@ describe('P1: one server a data folder', () => {
     }
   })
 
-  const racers = count({ sample: 5, deep: 20 })
+  const racers = count({ sample: 3, deep: 20 })
   test(`of ${racers} racing starts exactly one wins, on a new folder and after a kill -9`, async t => {
     const data = await tempFolder()
     t.after(() => rm(data, { recursive: true, force: true }))

@@ -7,7 +7,7 @@ import { aMessage, anOrder, count, TestServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const CONVERSATIONS = 4
-const READERS = count({ sample: 50, deep: 200 })
+const READERS = count({ sample: 30, deep: 200 })
 const CUTS_EACH = count({ sample: 8, deep: 100 })
 /** Over all conversations. Each is two events, and those sent with `run` are worked on, which is some more. */
 const MESSAGES = count({ sample: 160, deep: 2000 })

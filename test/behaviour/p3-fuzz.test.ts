@@ -13,7 +13,7 @@ import { type Call, judge } from '../support/asking-oracle.ts'
 import { Random } from '../support/random.ts'
 import { count, tempFolder } from '../support/server.ts'
 
-const ORDERS = count({ sample: 1000, deep: 20_000 })
+const ORDERS = count({ sample: 300, deep: 20_000 })
 const SIDE_BY_SIDE = 16
 
 const POLICIES: readonly ConfirmationPolicy[] = [

@@ -58,7 +58,7 @@ async function assertBounded(talk: Talk): Promise<Event[]> {
   return events
 }
 
-const MEGABYTES = count({ sample: 20, deep: 100 })
+const MEGABYTES = count({ sample: 8, deep: 100 })
 
 const floods: [name: string, turns: Turn[], says: RegExp][] = [
   [

@@ -6,7 +6,9 @@ import type { RouteSpec } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes/index.ts'
 import { KEY, MODES, type Mode, pathOf, startIn } from '../support/access.ts'
 import { exchange, head, inParallel, sendRaw } from '../support/exchange.ts'
-import { aMessage, anOrder, TestServer } from '../support/server.ts'
+import { Random } from '../support/random.ts'
+import { sampled } from '../support/sampled.ts'
+import { aMessage, anOrder, DEEP, TestServer } from '../support/server.ts'
 
 const servers = {} as Record<Mode, TestServer>
 before(async () => {
@@ -70,6 +72,7 @@ headers('another method', host => [`Host: ${host}`, 'X-HTTP-Method-Override: OPT
 const SHUT = [307, 400, 401, 403, 404, 405]
 
 describe('P6: no way of writing a request gets past the key', () => {
+  const random = new Random()
   for (const [trick, write] of Object.entries(tricks))
     test(trick, async () => {
       const guarded = MODES.flatMap(mode =>
@@ -78,7 +81,8 @@ describe('P6: no way of writing a request gets past the key', () => {
           .map(([name, spec]) => ({ mode, name, spec })),
       )
       assert.ok(guarded.length > 20)
-      const found = await inParallel(guarded, async ({ mode, name, spec }) => {
+      const tried = guarded.filter(() => DEEP || random.int(6) === 0)
+      const found = await inParallel(tried, async ({ mode, name, spec }) => {
         const { target, headers } = write(pathOf(spec), hostOf(servers[mode]))
         const { status } = await sendRaw(
           servers[mode].url,
@@ -157,8 +161,9 @@ describe('P6: keys and addresses', () => {
     assert.equal((await exchange(server.url, { path: '/api/conversations/count' })).status, 401)
   })
 
+  const some = sampled(2)
   for (const host of ['0.0.0.0', '::'])
-    test(`bound to ${host} everybody needs the key, callers of this machine too`, async t => {
+    some(`bound to ${host} everybody needs the key, callers of this machine too`, async t => {
       const server = await TestServer.start({ args: ['--host', host] }).catch((error: Error) => error)
       if (server instanceof Error) return t.skip(`cannot listen on ${host}: ${server.message}`)
       await using _ = server
@@ -170,14 +175,14 @@ describe('P6: keys and addresses', () => {
     })
 
   for (const host of ['localhost', '127.0.0.1', '127.9.8.7'])
-    test(`bound to ${host} a caller of this machine may leave it out`, async () => {
+    some(`bound to ${host} a caller of this machine may leave it out`, async () => {
       await using server = await TestServer.start({ args: ['--host', host] })
       assert.equal((await exchange(server.url, { path: '/api/conversations/count' })).status, 200)
       assert.equal((await exchange(server.url, { path: '/api/settings/secrets' })).status, 401)
     })
 
   test('nothing changes by GET', async () => {
-    await using server = await startIn('local')
+    const server = servers.local
     const { client, url, key } = server
     const { id } = await client.startConversation({ body: anOrder({ initial_message: aMessage('hello') }) })
     await client.putSecret({ body: { name: 'nothing', value: 'secret' } })

@@ -9,6 +9,7 @@ import { DRAIN_MS } from '../../src/http/limits.ts'
 import { KEY } from '../support/access.ts'
 import { Command } from '../support/command.ts'
 import { exchange, exchangeJson } from '../support/exchange.ts'
+import { sampled } from '../support/sampled.ts'
 import { aMessage, anOrder, TestServer, tempFolder } from '../support/server.ts'
 import { TestSocket } from '../support/socket.ts'
 import { NO_TERMINAL, Terminal } from '../support/terminal.ts'
@@ -106,8 +107,9 @@ describe('what it says when it starts', () => {
 })
 
 describe('how it ends', () => {
+  const some = sampled(2)
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`${signal}: what is under way is finished, nothing new is begun, and the exit code is 0`, async () => {
+    some(`${signal}: what is under way is finished, nothing new is begun, and the exit code is 0`, async () => {
       await using server = await TestServer.start()
       const body = JSON.stringify(anOrder({ initial_message: aMessage('in flight') }))
       const sent = request(`${server.url}/api/conversations`, {

@@ -15,7 +15,7 @@ test('P5: readers that come and go, politely or not, leave nothing behind', asyn
   const descriptors = () => readdirSync(`/proc/${server.pid}/fd`).length
   const path = `/sockets/events/${id}?resend_mode=all`
   const stream = `${server.url}/api/conversations/${id}/events/stream`
-  const rounds = count({ sample: 15, deep: 150 })
+  const rounds = count({ sample: 8, deep: 150 })
   assert.equal(await gauge('gantry_readers'), 0)
   const before = descriptors()
   for (let round = 0; round < rounds; round++) {

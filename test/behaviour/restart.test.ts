@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { AgentRig, type Talk } from '../support/agent.ts'
 import { NO_WALLS } from '../support/hands.ts'
 import { call, fail, finish, type Seen, say, type Turn } from '../support/model-server.ts'
@@ -183,13 +183,21 @@ async function check(rig: AgentRig, { wish, standing, gate, talk, asked }: Case)
 }
 
 describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, () => {
-  for (const signal of SIGNALS)
+  /** In the sample half of the standings meet one signal, the other half the other. */
+  const half = new Random().int(2)
+  let rig: AgentRig
+  before(async () => {
+    rig = await AgentRig.start()
+  })
+  after(() => rig[Symbol.asyncDispose]())
+
+  for (const [nth, signal] of SIGNALS.entries())
     test(`whatever is asked first of a conversation that met a ${signal}`, async t => {
       const random = new Random()
       t.diagnostic(`GANTRY_TEST_SEED=${random.seed}`)
-      await using rig = await AgentRig.start()
       const cases: Case[] = []
-      for (const standing of Object.entries(STANDINGS)) {
+      for (const [i, standing] of Object.entries(STANDINGS).entries()) {
+        if (!DEEP && (i + nth + half) % 2 !== 0) continue
         const wishes = DEEP ? WISHES : [random.pick(WISHES)]
         cases.push(...(await Promise.all(wishes.map(wish => prepare(rig, standing, wish)))))
       }
@@ -202,7 +210,6 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
 
   test('an action that ran has a result which says so; one that waited for its turn was not run', async () => {
     for (const signal of DEEP ? SIGNALS : [new Random().pick(SIGNALS)]) {
-      await using rig = await AgentRig.start()
       const calls = ['sleep 100', 'echo two'].map(command => ({ name: 'terminal', arguments: { command } }))
       const talk = await rig.begin({ say: 'go', script: [{ calls }, finish()] })
       await talk.shows('Action terminal', 2)
@@ -217,7 +224,6 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
 
   test('an answer to one of two questions is remembered; the other is still asked', async () => {
     for (const signal of DEEP ? SIGNALS : [new Random().pick(SIGNALS)]) {
-      await using rig = await AgentRig.start()
       const folder = `/workspace/${randomUUID()}`
       const calls = ['one', 'two'].map(name => ({
         name: 'terminal',
@@ -241,16 +247,15 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
     }
   })
 
-  test(`a server that dies while it recovers, ${count({ sample: 3, deep: 30 })} times in a row, loses nothing`, async t => {
+  test(`a server that dies while it recovers, ${count({ sample: 2, deep: 30 })} times in a row, loses nothing`, async t => {
     const random = new Random()
     t.diagnostic(`GANTRY_TEST_SEED=${random.seed}`)
-    await using rig = await AgentRig.start()
     const talk = await rig.begin({
       say: 'go',
       script: (_, n) => (n === 0 ? shell('sleep 100') : finish('done', { delay: 20 })),
     })
     await talk.shows('Action terminal')
-    for (let times = 0; times < count({ sample: 3, deep: 30 }); times++) {
+    for (let times = 0; times < count({ sample: 2, deep: 30 }); times++) {
       await rig.restart('SIGKILL')
       const moment = Date.now() + random.int(100)
       await until('the moment has come', () => Date.now() >= moment)
@@ -262,6 +267,7 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
   })
 
   test('what a command still ran when the server was killed is ended before the next command', async () => {
+    // What the other conversations left running would be seen too.
     await using rig = await AgentRig.start()
     const script = ({ messages }: Seen): Turn => {
       const text = JSON.stringify(messages)
@@ -280,7 +286,6 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
   })
 
   test('sub-agents rest when the server dies: whoever sent them is told their ids, and goes on with them', async () => {
-    await using rig = await AgentRig.start()
     const rested = Promise.withResolvers<void>()
     const helpers: string[] = []
     const script = async ({ messages, body }: Seen): Promise<Turn> => {
@@ -317,8 +322,8 @@ describe('P4: no standing is a dead end after a restart', { skip: NO_WALLS }, ()
   })
 
   test('what an earlier server left running of a conversation ends when that is deleted', async () => {
-    await using rig = await AgentRig.start([shell('setsid sleep 65461 & sleep 65462 & touch begun'), finish()])
-    const talk = await rig.begin({ say: 'go' })
+    const script = [shell('setsid sleep 65461 & sleep 65462 & touch begun'), finish()]
+    const talk = await rig.begin({ say: 'go', script })
     const alive = async () => (await sh(rig, 'grep -la 6546[12] /proc/[0-9]*/cmdline')).trim() !== ''
     await talk.comesTo('finished')
     await rig.restart('SIGKILL')

@@ -5,7 +5,7 @@ import { Random } from '../support/random.ts'
 import { count, TestServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
-const CYCLES = count({ sample: 5, deep: 50 })
+const CYCLES = count({ sample: 3, deep: 50 })
 /** Sums of all files, and of what they are: kind, mode, owner, length, link. */
 const TREE = `cd /workspace/project && { find . -type f -print0 | sort -z | xargs -0r sha256sum; find . -printf '%y %m %U %s %l %p\\n' | sort; } | sha256sum`
 /** Counts in memory alone, and says on its terminal-less output how far it came when it is asked to. */

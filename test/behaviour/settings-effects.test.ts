@@ -114,10 +114,21 @@ const STORED_ONLY: Partial<Record<keyof Settings, string>> = {
 describe('settings take effect', () => {
   // One server for all, each field on top of those before it.
   let rig: AgentRig
+  let latest: Started
   before(async () => {
     rig = await AgentRig.start(() => say('Heard.'))
+    latest = await startWith({})
   })
   after(() => rig[Symbol.asyncDispose]())
+
+  async function startWith(settings: Settings, talks = false): Promise<Started> {
+    await rig.server.client.storeSettings({ body: settings })
+    const { id, sandbox_id } = await started(rig.server, {
+      title: 'Look',
+      ...(talks && { initial_message: aMessage('Hello') }),
+    })
+    return { info: await rig.server.atRest(id), sandbox: sandbox_id, rig }
+  }
 
   test('every field has its line in the table', () => {
     const named = [...Object.keys(EFFECTS), ...APART, ...Object.keys(STORED_ONLY)]
@@ -126,17 +137,10 @@ describe('settings take effect', () => {
 
   for (const [field, effect] of Object.entries(EFFECTS))
     test(`${field} shows in a conversation that is started afterwards, and not in one before`, async () => {
-      const look = async (settings: Settings) => {
-        await rig.server.client.storeSettings({ body: settings })
-        const { id, sandbox_id } = await started(rig.server, {
-          title: 'Look',
-          ...(effect.talks && { initial_message: aMessage('Hello') }),
-        })
-        const info = await rig.server.atRest(id)
-        return effect.shows({ info, sandbox: sandbox_id, rig })
-      }
-      assert.notDeepEqual(await look(effect.with?.(rig) ?? {}), effect.as)
-      assert.deepEqual(await look({ [field]: effect.value(rig) }), effect.as)
+      if (effect.with) latest = await startWith(effect.with(rig), effect.talks)
+      assert.notDeepEqual(await effect.shows(latest), effect.as)
+      latest = await startWith({ [field]: effect.value(rig) }, effect.talks)
+      assert.deepEqual(await effect.shows(latest), effect.as)
     })
 
   test('what is stored only comes back as it was stored', async () => {

@@ -92,7 +92,7 @@ describe('P6: what is asked the moment the port opens', () => {
   ]
 
   test('in local mode, no caller of this machine is asked for a key', { skip: NO_WALLS }, async () => {
-    for (let round = 0; round < count({ sample: 3, deep: 30 }); round++) {
+    for (let round = 0; round < count({ sample: 2, deep: 30 }); round++) {
       const answers = await asked([], {}, port => [...all(port), upgrade(port, `/sockets/events/${newId()}`)])
       assert.deepEqual(answers.map(statusOf), [200, 200, 200, 401, 200, 404, 101])
       assert.match(answers[1]!, /"isolated":true/)
@@ -158,7 +158,7 @@ describe('while it is not known who may do what', () => {
 
 describe('a server that is killed while it tries its walls out', { skip: NO_WALLS }, () => {
   test('leaves nothing that the next start does not remove', async () => {
-    for (let round = 0; round < count({ sample: 2, deep: 20 }); round++) {
+    for (let round = 0; round < count({ sample: 1, deep: 20 }); round++) {
       const data = await tempFolder()
       const child = spawn(process.execPath, [GANTRY, '--port', '0', '--data', data], { stdio: 'ignore' })
       const ended = once(child, 'exit')

@@ -9,7 +9,7 @@ import { aMessage, count } from '../support/server.ts'
 import { inside, over, reaching, useAsGithub } from '../support/starts.ts'
 import { until } from '../support/wait.ts'
 
-const KILLS = count({ sample: 4, deep: 60 })
+const KILLS = count({ sample: 3, deep: 60 })
 /** Longer than a start takes. */
 const SPAN_MS = 700
 

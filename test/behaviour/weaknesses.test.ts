@@ -159,7 +159,7 @@ describe('what others do wrong: tried', () => {
     await server.client.deleteConversation({ params: { conversation_id: other.id } })
   })
 
-  const ROUNDS = count({ sample: 4, deep: 200 })
+  const ROUNDS = count({ sample: 2, deep: 200 })
   test(`W-20 in ${ROUNDS} races of an order with a delete, what was deleted does not come to be`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const id = randomUUID()
@@ -193,7 +193,7 @@ describe('what others do wrong: tried', () => {
     await gone(id)
   })
 
-  const MOMENTS = count({ sample: 3, deep: 60 })
+  const MOMENTS = count({ sample: 2, deep: 60 })
   test(`W-22 ${MOMENTS} conversations that are deleted the moment they are there leave no sandbox`, async () => {
     for (let moment = 0; moment < MOMENTS; moment++) {
       const id = randomUUID()
@@ -227,7 +227,7 @@ describe('what others do wrong: tried', () => {
     await gone(id)
   })
 
-  const MOVES = count({ sample: 5, deep: 60 })
+  const MOVES = count({ sample: 3, deep: 60 })
   test(`W-35 in ${MOVES} races of the last to leave a shared sandbox with one who comes, who comes has a sandbox`, async () => {
     await server.client.storeAppSettings({ body: { sandbox_grouping_strategy: 'GROUP_BY_NEWEST' } as never })
     let last = await started(server)
@@ -244,7 +244,7 @@ describe('what others do wrong: tried', () => {
     await gone(last.id)
   })
 
-  const FAMILIES = count({ sample: 4, deep: 60 })
+  const FAMILIES = count({ sample: 2, deep: 60 })
   test(`W-35 of ${FAMILIES} parents that go while children are begun, none leaves a child`, async t => {
     const random = new Random()
     t.diagnostic(`seed ${random.seed}`)

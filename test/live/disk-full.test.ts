@@ -274,7 +274,7 @@ describe('P1: a full disk', { skip }, () => {
     let [low, enough] = [0, 1024]
     assert.equal(await starts(low), false)
     assert.equal(await starts(enough), true)
-    while (enough - low > 1) {
+    while (enough - low > count({ sample: 32, deep: 1 })) {
       const middle = (low + enough) >> 1
       if (await starts(middle)) enough = middle
       else low = middle

@@ -115,7 +115,7 @@ describe('P4: what is said during a run joins it', () => {
       await assertAnswered(talk)
     })
 
-  test(`at ${count({ sample: 15, deep: 200 })} moments around the end of a run: the model hears all of it`, async t => {
+  test(`at ${count({ sample: 8, deep: 200 })} moments around the end of a run: the model hears all of it`, async t => {
     const random = new Random()
     t.diagnostic(`GANTRY_TEST_SEED=${random.seed}`)
     let last: Seen | undefined
@@ -125,7 +125,7 @@ describe('P4: what is said during a run joins it', () => {
         return n % 2 ? say('Done.') : finish()
       },
     })
-    for (let n = 0; n < count({ sample: 15, deep: 200 }); n++) {
+    for (let n = 0; n < count({ sample: 8, deep: 200 }); n++) {
       assert.equal(await talk.say(`first ${n}.`), 200)
       const moment = Date.now() + random.int(30)
       await until('the moment has come', () => Date.now() >= moment)

@@ -44,7 +44,7 @@ describe('the timeline while things happen', { skip: NO_BROWSER }, () => {
     await page.getByRole('status').getByText(words).waitFor({ state: 'attached' })
 
     await talk.say('Do it')
-    const running = card(page, /^Ran/)
+    const running = card(page, /^Run/)
     await running.getByText('Running').waitFor()
     await talk.begins('job')
     await talk.letGo('job')
@@ -94,7 +94,7 @@ describe('the timeline while things happen', { skip: NO_BROWSER }, () => {
     const page = await onlooker.look(talk)
     await log(page).getByRole('button', { name: 'Raise the budget' }).click()
     const dialog = page.getByRole('dialog', { name: 'Raise the budget' })
-    await dialog.getByLabel('In all, in USD').fill('1000')
+    await dialog.getByLabel('Budget in dollars').fill('1000')
     await dialog.getByRole('button', { name: 'Raise it and go on' }).click()
     await log(page).getByText('Worth its price.').waitFor()
     await dialog.waitFor({ state: 'detached' })

@@ -363,7 +363,6 @@ describe('the page: the workspace', { skip: NO_BROWSER }, () => {
     await clean()
     await button('Start it').click()
     await page.getByText('does not exist yet').waitFor()
-    refused(404)
     await tab('Changes')
     await page.getByText('The working directory is not a git repository.').waitFor()
   })

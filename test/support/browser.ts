@@ -34,7 +34,11 @@ export async function watchedPage(context: BrowserContext) {
   page.on('websocket', socket => requested.push(socket.url()))
   page.on('pageerror', error => complaints.push(error.message))
   page.on('console', message => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+    if (message.type() !== 'error' && message.type() !== 'warning') return
+    const { url } = message.location()
+    // The page looks into folders that may not be there yet.
+    if (!(url.includes('/api/file/list?') && message.text().includes('404')))
+      complaints.push(`${message.text()} ${url}`)
   })
   return { page, requested, complaints }
 }

@@ -1,10 +1,12 @@
 /** Resolves with the first truthy answer. Rejects, saying what was awaited, when there is none in time. */
 export async function until<T>(what: string, probe: () => T | Promise<T>, ms = 10_000): Promise<NonNullable<T>> {
-  const deadline = Date.now() + ms
+  const began = Date.now()
   for (;;) {
     const answer = await probe()
     if (answer) return answer
-    if (Date.now() > deadline) throw new Error(`Waited ${ms} ms in vain until ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 5))
+    const waited = Date.now() - began
+    if (waited > ms) throw new Error(`Waited ${ms} ms in vain until ${what}`)
+    // What takes long is not asked after as often: the asking would slow it down.
+    await new Promise(resolve => setTimeout(resolve, Math.min(Math.max(5, waited / 10), 100)))
   }
 }

@@ -1,9 +1,7 @@
 import { useState } from 'preact/hooks'
-import { useApp } from '../app.ts'
 import type { Conversation } from '../conversations/conversations.ts'
-import { Dialog } from '../ui/dialog.tsx'
-import { Field, Form } from '../ui/kit.tsx'
 import { t } from '../words.ts'
+import { BudgetDialog } from './budget-dialog.tsx'
 import type { Session } from './session.ts'
 
 const count = (n: number): string =>
@@ -62,75 +60,37 @@ export function Meter({ session }: { session: Session }) {
           />
         )}
       </button>
-      {open && <Budget session={session} spending={spending} onClose={() => setOpen(false)} />}
+      {open && (
+        <BudgetDialog
+          session={session}
+          title={t('Cost and budget')}
+          yes={t('Set the budget')}
+          current={budget}
+          onClose={() => setOpen(false)}
+        >
+          <Facts spending={spending} />
+        </BudgetDialog>
+      )}
     </>
   )
 }
 
-interface BudgetProps {
-  session: Session
-  spending: Spending
-  onClose: () => void
-}
-
-function Budget({ session, spending, onClose }: BudgetProps) {
-  const { api } = useApp()
-  const { cost, read, cached, written, fill } = spending
-  const [budget, setBudget] = useState(spending.budget?.toString() ?? '')
+function Facts({ spending: { cost, read, cached, written, fill } }: { spending: Spending }) {
   const rows: [string, string][] = [
     [t('Cost so far'), dollars(cost)],
     [t('Tokens read'), count(read)],
     [t('of these from the cache'), count(cached)],
     [t('Tokens written'), count(written)],
-    ...(fill === undefined
-      ? []
-      : [[t('Context window'), t('{percent} % full', { percent: Math.round(fill * 100) })] as [string, string]]),
   ]
+  if (fill !== undefined) rows.push([t('Context window'), t('{percent} % full', { percent: Math.round(fill * 100) })])
   return (
-    <Dialog title={t('Cost and budget')} onClose={onClose}>
-      <dl class="facts">
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-      <Form
-        onSend={async () => {
-          await api.updateConversation({
-            params: { conversation_id: session.id },
-            body: { max_budget_per_task: Number(budget) },
-          })
-          await session.refresh()
-          onClose()
-        }}
-      >
-        <Field
-          label={t('Budget in dollars')}
-          hint={t('The agent stops when it is spent; raise it, and it can go on. Sub-agents count too.')}
-        >
-          {ids => (
-            <input
-              {...ids}
-              type="number"
-              min="0"
-              step="any"
-              required
-              value={budget}
-              onInput={event => setBudget(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <div class="row end">
-          <button type="button" onClick={onClose}>
-            {t('Cancel')}
-          </button>
-          <button type="submit" class="primary">
-            {t('Set the budget')}
-          </button>
+    <dl class="facts">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
         </div>
-      </Form>
-    </Dialog>
+      ))}
+    </dl>
   )
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useApp } from '../app.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form } from '../ui/kit.tsx'
+import { Confirm, DialogForm } from '../ui/dialog.tsx'
+import { Field } from '../ui/kit.tsx'
 import { t } from '../words.ts'
 import type { Conversation } from './conversations.ts'
 import { titleOf } from './status.tsx'
@@ -34,39 +34,25 @@ export function Rename({ conversation, onClose, onDone }: AboutOne) {
   const { api, conversations } = useApp()
   const [title, setTitle] = useState(conversation.title ?? '')
   const [tags, setTags] = useState(asText(conversation.tags))
+  const save = async () => {
+    await api.updateConversation({
+      params: { conversation_id: conversation.id },
+      body: { ...(title.trim() && { title: title.trim() }), tags: asTags(tags) },
+    })
+    await Promise.all([conversations.refresh(), onDone?.()])
+  }
   return (
-    <Dialog title={t('Title and tags')} onClose={onClose}>
-      <Form
-        onSend={async () => {
-          await api.updateConversation({
-            params: { conversation_id: conversation.id },
-            body: { ...(title.trim() && { title: title.trim() }), tags: asTags(tags) },
-          })
-          await Promise.all([conversations.refresh(), onDone?.()])
-          onClose()
-        }}
+    <DialogForm title={t('Title and tags')} yes={t('Save')} action={save} onClose={onClose}>
+      <Field label={t('Title')}>
+        {ids => <input {...ids} maxLength={200} value={title} onInput={event => setTitle(event.currentTarget.value)} />}
+      </Field>
+      <Field
+        label={t('Tags')}
+        hint={t('Words of small letters and digits, with a value if you like: team=web, urgent')}
       >
-        <Field label={t('Title')}>
-          {ids => (
-            <input {...ids} maxLength={200} value={title} onInput={event => setTitle(event.currentTarget.value)} />
-          )}
-        </Field>
-        <Field
-          label={t('Tags')}
-          hint={t('Words of small letters and digits, with a value if you like: team=web, urgent')}
-        >
-          {ids => <input {...ids} value={tags} onInput={event => setTags(event.currentTarget.value)} />}
-        </Field>
-        <div class="row end">
-          <button type="button" onClick={onClose}>
-            {t('Cancel')}
-          </button>
-          <button type="submit" class="primary">
-            {t('Save')}
-          </button>
-        </div>
-      </Form>
-    </Dialog>
+        {ids => <input {...ids} value={tags} onInput={event => setTags(event.currentTarget.value)} />}
+      </Field>
+    </DialogForm>
   )
 }
 

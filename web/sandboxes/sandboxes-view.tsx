@@ -33,12 +33,12 @@ export function SandboxesView() {
     <div class="panel sandboxes">
       <a class="back" href={hrefTo([])}>
         <Icon name="back" />
-        {t('All')}
+        {t('Conversations')}
       </a>
       <header>
         <h1>{t('Sandboxes')}</h1>
         <p class="quiet">
-          {t('Where agents work: each with its own files, processes and network. Paused ones keep both.')}
+          {t('Where agents work: each with its own files, processes and network. Paused ones keep their files and processes.')}
         </p>
       </header>
       <div class="group stack">

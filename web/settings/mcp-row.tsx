@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { MCPServer } from '../../src/api/mcp.ts'
 import { useApp } from '../app.ts'
 import { hrefTo } from '../route.ts'
-import { Confirm } from '../ui/dialog.tsx'
+import { DeleteButton } from '../ui/dialog.tsx'
 import { ActionButton } from '../ui/kit.tsx'
 import { t } from '../words.ts'
 import { Check } from './inputs.tsx'
@@ -18,7 +18,6 @@ export interface McpRowProps {
 
 export function McpRow({ name, server, onChange }: McpRowProps) {
   const { api, toasts } = useApp()
-  const [isDeleting, setDeleting] = useState(false)
   const [probed, setProbed] = useState<Probe>()
   const params = { settings_key: name }
   const enable = async (enabled: boolean) => {
@@ -55,29 +54,17 @@ export function McpRow({ name, server, onChange }: McpRowProps) {
         <a class="button" href={hrefTo(['settings', 'mcp'], { edit: name })} aria-label={t('Edit {name}', { name })}>
           {t('Edit')}
         </a>
-        <button
-          type="button"
-          class="danger"
-          aria-label={t('Delete {name}', { name })}
-          onClick={() => setDeleting(true)}
-        >
-          {t('Delete')}
-        </button>
-      </div>
-      {isDeleting && (
-        <Confirm
-          title={t('Delete {name}?', { name })}
-          yes={t('Delete')}
-          onClose={() => setDeleting(false)}
+        <DeleteButton
+          name={name}
           action={async () => {
             await api.deleteMcpServer({ params })
             await onChange()
             toasts.say(t('Deleted'))
           }}
         >
-          <p>{t('Its headers and variables are deleted too. To keep them, switch it off instead.')}</p>
-        </Confirm>
-      )}
+          {t('Its headers and variables are deleted too. To keep them, switch it off instead.')}
+        </DeleteButton>
+      </div>
     </li>
   )
 }

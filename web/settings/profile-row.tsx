@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ProfileInfo } from '../../src/api/profiles.ts'
 import { useApp } from '../app.ts'
 import { hrefTo } from '../route.ts'
-import { Confirm } from '../ui/dialog.tsx'
+import { DeleteButton } from '../ui/dialog.tsx'
 import { ActionButton } from '../ui/kit.tsx'
 import { t } from '../words.ts'
 import { type Tested, testStored, Verdict } from './profile-test.tsx'
@@ -16,7 +16,6 @@ export interface ProfileRowProps {
 
 export function ProfileRow({ profile, isDefault, makeDefault, onChange }: ProfileRowProps) {
   const { api, toasts } = useApp()
-  const [isDeleting, setDeleting] = useState(false)
   const [tested, setTested] = useState<Tested>()
   const { name, model, base_url: address } = profile
   const remove = async () => {
@@ -65,25 +64,10 @@ export function ProfileRow({ profile, isDefault, makeDefault, onChange }: Profil
         <a class="button" href={hrefTo(['settings', 'models'], { edit: name })} aria-label={t('Edit {name}', { name })}>
           {t('Edit')}
         </a>
-        <button
-          type="button"
-          class="danger"
-          aria-label={t('Delete {name}', { name })}
-          onClick={() => setDeleting(true)}
-        >
-          {t('Delete')}
-        </button>
+        <DeleteButton name={name} action={remove}>
+          {t('Its key is deleted too. Conversations that think with it go on.')}
+        </DeleteButton>
       </div>
-      {isDeleting && (
-        <Confirm
-          title={t('Delete {name}?', { name })}
-          yes={t('Delete')}
-          action={remove}
-          onClose={() => setDeleting(false)}
-        >
-          <p>{t('Its key is deleted too. Conversations that think with it go on.')}</p>
-        </Confirm>
-      )}
     </li>
   )
 }

@@ -81,7 +81,7 @@ function Repository({ choices, set }: PartProps) {
     <div class="pair">
       <Field
         label={t('Repository')}
-        hint={t('owner/name, or an address. Private ones need a token: Settings, Git providers.')}
+        hint={t('owner/name, or an address. Private ones need a token: Settings, Git.')}
       >
         {ids => (
           <input

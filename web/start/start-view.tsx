@@ -51,7 +51,7 @@ export function StartView() {
     <div class="panel start">
       <a class="back" href={hrefTo([])}>
         <Icon name="back" />
-        {t('All')}
+        {t('Conversations')}
       </a>
       <header>
         <h1>{isFirst ? t('Welcome to Gantry') : t('New conversation')}</h1>
@@ -157,7 +157,7 @@ export function StartView() {
             )}
           </Field>
         </div>
-        <div class="row end">
+        <div class="row end start-end">
           <button type="submit" class="primary start-go" disabled={begin.busy}>
             <Icon name="play" />
             {begin.busy ? t('Starting…') : t('Start')}

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { t } from '../words.ts'
 import { Form } from './kit.tsx'
 
@@ -25,7 +25,7 @@ export function Dialog({ title, onClose, class: name = '', children }: DialogPro
   )
 }
 
-export interface ConfirmProps {
+export interface DialogFormProps {
   title: string
   children: ComponentChildren
   /** The word on the button that does it. */
@@ -35,8 +35,8 @@ export interface ConfirmProps {
   danger?: boolean
 }
 
-/** Asks before something is done that cannot be undone. */
-export const Confirm = ({ title, children, yes, action, onClose, danger = true }: ConfirmProps) => (
+/** Something to fill in; it closes when it was done, and says in words why it was not. */
+export const DialogForm = ({ title, children, yes, action, onClose, danger = false }: DialogFormProps) => (
   <Dialog title={title} onClose={onClose}>
     <Form
       onSend={async () => {
@@ -56,3 +56,35 @@ export const Confirm = ({ title, children, yes, action, onClose, danger = true }
     </Form>
   </Dialog>
 )
+
+/** Asks before something is done that cannot be undone. */
+export const Confirm = (props: Omit<DialogFormProps, 'danger'>) => <DialogForm {...props} danger />
+
+export interface DeleteButtonProps {
+  /** Of what is deleted. */
+  name: string
+  /** What goes with it. */
+  children: ComponentChildren
+  action: () => Promise<unknown>
+}
+
+export function DeleteButton({ name, children, action }: DeleteButtonProps) {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      <button type="button" class="danger" aria-label={t('Delete {name}', { name })} onClick={() => setAsking(true)}>
+        {t('Delete')}
+      </button>
+      {isAsking && (
+        <Confirm
+          title={t('Delete {name}?', { name })}
+          yes={t('Delete')}
+          action={action}
+          onClose={() => setAsking(false)}
+        >
+          <p>{children}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}

@@ -5,7 +5,7 @@ import { hrefTo } from '../../route.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { ActionButton } from '../../ui/kit.tsx'
 import { t } from '../../words.ts'
-import { BudgetDialog } from './budget-dialog.tsx'
+import { BudgetDialog } from '../budget-dialog.tsx'
 import { useFrame } from './frame.tsx'
 
 type Failed = Extract<Event, { kind: 'ConversationErrorEvent' | 'ServerErrorEvent' }>
@@ -70,7 +70,15 @@ function NextStep({ event }: { event: Failed }) {
           {event.code === 'MaxIterationsReached' ? t('Let it go on') : t('Try again')}
         </ActionButton>
       )}
-      {raising && <BudgetDialog session={session} onClose={() => setRaising(false)} />}
+      {raising && (
+        <BudgetDialog
+          session={session}
+          title={t('Raise the budget')}
+          yes={t('Raise it and go on')}
+          onSet={() => api.runConversation({ params })}
+          onClose={() => setRaising(false)}
+        />
+      )}
     </div>
   )
 }
