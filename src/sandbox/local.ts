@@ -252,7 +252,10 @@ export class LocalBackend implements Backend {
     })
     await main.begun
     await Promise.race([ended, delay(COMMAND_MS)])
-    if (life.failure !== undefined) throw fault('sandbox_failed', life.failure)
+    if (life.failure === undefined) return
+    // Its last words may still be on their way.
+    await ended
+    throw fault('sandbox_failed', life.failure)
   }
 
   async #ended(life: Life, how: string): Promise<void> {
