@@ -1,5 +1,6 @@
 import { type Client, ClientError, createClient } from '../client/index.ts'
 import { explain, UNREACHABLE } from './explain.ts'
+import { t } from './words.ts'
 
 /** Calls are relative to the page, so that it works behind a path prefix too. */
 export const BASE = new URL('.', location.href).href.replace(/\/$/, '')
@@ -30,14 +31,19 @@ export function apis(askForKey: () => Promise<boolean>): Apis {
   }
 }
 
-/** Others say 401 too, through us: a git provider of its token, for instance. */
 async function wantsKey(response: Response): Promise<boolean> {
   if (response.status !== 401) return false
   const body = await response
     .clone()
     .json()
     .catch(() => undefined)
-  return body?.code === undefined || body.code === 'unauthorized'
+  return isOurs(response.status, body)
+}
+
+/** Others say 401 too, through us: a git provider of its token, for instance. */
+function isOurs(status: number, body: unknown): boolean {
+  const code = (body as { code?: unknown } | null | undefined)?.code
+  return status === 401 && (code === undefined || code === 'unauthorized')
 }
 
 export const statusOf = (error: unknown): number | undefined =>
@@ -45,7 +51,10 @@ export const statusOf = (error: unknown): number | undefined =>
 
 /** What went wrong, for the person who tried. */
 export function wordsOf(error: unknown): string {
-  if (error instanceof ClientError) return explain(error.status, error.body)
+  if (error instanceof ClientError)
+    return isOurs(error.status, error.body)
+      ? t('The server wants its session key for this.')
+      : explain(error.status, error.body)
   if (error instanceof TypeError && /fetch|network/i.test(error.message)) return UNREACHABLE
   return error instanceof Error ? error.message : String(error)
 }

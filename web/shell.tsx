@@ -29,17 +29,9 @@ export function Shell() {
   }, [place])
   return (
     <div class="shell" data-place={path.length === 0 ? 'home' : 'detail'}>
-      <a
-        class="skip"
-        href="#main"
-        onClick={event => {
-          // What stands behind the # is where the page is, and stays.
-          event.preventDefault()
-          main.current?.focus()
-        }}
-      >
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
         {t('Skip to the content')}
-      </a>
+      </button>
       <nav class="side" aria-label={t('Conversations')}>
         <a class="brand" href={hrefTo([])}>
           <img src="web/icon.svg" alt="" width="24" height="24" />

@@ -73,7 +73,7 @@ export function SignInDialog({ asking }: Pick<SignIn, 'asking'>) {
       >
         <Field
           label={t('Session key')}
-          hint={t('The server keeps it in its data folder and says where when it starts. `gantry key` prints it.')}
+          hint={t('The server keeps it in its data folder and says where when it starts. “gantry key” prints it.')}
         >
           {ids => <input {...ids} ref={input} type="password" autocomplete="current-password" required />}
         </Field>

@@ -25,7 +25,7 @@ export interface OpenPage {
 /** The page of this server, signed in, at a place such as `/c/ID`. */
 export async function openPage(
   browser: Browser,
-  server: TestServer,
+  server: Pick<TestServer, 'url' | 'key'>,
   place = '/',
   options: BrowserContextOptions = LAPTOP,
 ): Promise<OpenPage> {

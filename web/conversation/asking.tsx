@@ -88,7 +88,12 @@ export function Asking({ session }: { session: Session }) {
             answer.run(false, all)
           }}
         >
-          <input ref={reason} aria-label={t('Why not? (optional)')} placeholder={t('Why not? (optional)')} />
+          <input
+            ref={reason}
+            aria-label={t('Why not? (optional)')}
+            placeholder={t('Why not? (optional)')}
+            onKeyDown={event => event.key === 'Escape' && setRejecting(false)}
+          />
           <button type="submit" class="danger">
             {t('Reject')}
           </button>

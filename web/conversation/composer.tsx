@@ -7,6 +7,7 @@ import { Problem } from '../ui/kit.tsx'
 import { useAction } from '../ui/use-action.ts'
 import { useKept } from '../ui/use-kept.ts'
 import { t } from '../words.ts'
+import { Controls } from './controls.tsx'
 import type { Session } from './session.ts'
 
 /** A message as the server takes it. */
@@ -62,28 +63,32 @@ export function Composer({ session }: { session: Session }) {
           ))}
         </ul>
       )}
+      <textarea
+        ref={box}
+        rows={Math.min(10, Math.max(2, text.split('\n').length))}
+        aria-label={t('Message')}
+        placeholder={status === 'running' ? t('Say something; it joins at the next step') : t('Message the agent')}
+        value={text}
+        onInput={event => setText(event.currentTarget.value)}
+        onPaste={event => attach(event.clipboardData?.files)}
+        onKeyDown={event => {
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+          event.preventDefault()
+          send.run()
+        }}
+      />
       <div class="composer-row">
-        <textarea
-          ref={box}
-          rows={Math.min(10, Math.max(2, text.split('\n').length))}
-          aria-label={t('Message')}
-          placeholder={status === 'running' ? t('Say something; it joins at the next step') : t('Message the agent')}
-          value={text}
-          onInput={event => setText(event.currentTarget.value)}
-          onPaste={event => attach(event.clipboardData?.files)}
-          onKeyDown={event => {
-            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
-            event.preventDefault()
-            send.run()
-          }}
-        />
         <input
           ref={picker}
           type="file"
           accept="image/*"
           multiple
           hidden
-          onChange={event => attach(event.currentTarget.files)}
+          onChange={event => {
+            attach([...(event.currentTarget.files ?? [])])
+            // So that the same one can be picked again.
+            event.currentTarget.value = ''
+          }}
         />
         <button
           type="button"
@@ -94,6 +99,8 @@ export function Composer({ session }: { session: Session }) {
         >
           <Icon name="plus" />
         </button>
+        <span class="composer-space" />
+        <Controls session={session} />
         <button type="submit" class="primary" disabled={send.busy || (!text.trim() && images.length === 0)}>
           <Icon name="send" />
           {t('Send')}

@@ -44,7 +44,8 @@ function Opened({ session }: { session: Session }) {
 
   if (!conversation) {
     if (session.problem.value === undefined) return <Loading />
-    return statusOf(session.problem.value) === 404 ? (
+    // An address that was cut names none either.
+    return [404, 422].includes(statusOf(session.problem.value) ?? 0) ? (
       <Empty icon="search" title={t('There is no such conversation.')}>
         <a href={hrefTo([])}>{t('To the start')}</a>
       </Empty>
@@ -107,7 +108,7 @@ function Opened({ session }: { session: Session }) {
   )
 }
 
-const NARROW = window.matchMedia('(max-width: 52rem)')
+const NARROW = window.matchMedia('(max-width: 64rem)')
 
 function useNarrow(): boolean {
   const [isNarrow, setNarrow] = useState(NARROW.matches)

@@ -7,7 +7,6 @@ import { hrefTo } from '../route.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { t } from '../words.ts'
-import { Controls } from './controls.tsx'
 import { Meter } from './meter.tsx'
 import { ModelChoice } from './model-choice.tsx'
 import { PolicyChoice } from './policy.tsx'
@@ -52,7 +51,6 @@ export function Header({ session, workspaceOpen, onWorkspace, onFork }: HeaderPr
       </div>
       {conversation && (
         <div class="conversation-controls">
-          <Controls session={session} />
           <ModelChoice session={session} />
           <PolicyChoice session={session} />
           <Meter session={session} />

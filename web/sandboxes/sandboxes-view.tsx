@@ -38,7 +38,9 @@ export function SandboxesView() {
       <header>
         <h1>{t('Sandboxes')}</h1>
         <p class="quiet">
-          {t('Where agents work: each with its own files, processes and network. Paused ones keep their files and processes.')}
+          {t(
+            'Where agents work: each with its own files, processes and network. Paused ones keep their files and processes.',
+          )}
         </p>
       </header>
       <div class="group stack">

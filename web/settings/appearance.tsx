@@ -28,24 +28,26 @@ export function AppearanceSection() {
             { key: 'dark', label: t('Dark') },
           ]}
         />
-        <Field label={t('Language')} hint={t('Only of this page: agents answer in the language you write in.')}>
-          {ids => (
-            <select
-              {...ids}
-              value={language.value}
-              onChange={event => {
-                language.value = event.currentTarget.value
-                location.reload()
-              }}
-            >
-              {LANGUAGES.map(({ code, name }) => (
-                <option key={code} value={code}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        {LANGUAGES.length > 1 && (
+          <Field label={t('Language')} hint={t('Only of this page: agents answer in the language you write in.')}>
+            {ids => (
+              <select
+                {...ids}
+                value={language.value}
+                onChange={event => {
+                  language.value = event.currentTarget.value
+                  location.reload()
+                }}
+              >
+                {LANGUAGES.map(({ code, name }) => (
+                  <option key={code} value={code}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        )}
       </div>
       <div class="group stack">
         <h3>{t('When an agent needs you')}</h3>

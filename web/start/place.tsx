@@ -79,10 +79,7 @@ function Folder({ choices, set }: PartProps) {
 function Repository({ choices, set }: PartProps) {
   return (
     <div class="pair">
-      <Field
-        label={t('Repository')}
-        hint={t('owner/name, or an address. Private ones need a token: Settings, Git.')}
-      >
+      <Field label={t('Repository')} hint={t('owner/name, or an address. Private ones need a token: Settings, Git.')}>
         {ids => (
           <input
             {...ids}

@@ -45,11 +45,13 @@ export function Menu({ label, icon = 'more', children, items }: MenuProps) {
     const outside = (event: Event) => {
       if (!root.current?.contains(event.target as Node)) setOpen(false)
     }
-    const moved = () => setOpen(false)
+    const moved = () => setOpen(true)
     document.addEventListener('pointerdown', outside)
+    document.addEventListener('scroll', moved, true)
     window.addEventListener('resize', moved)
     return () => {
       document.removeEventListener('pointerdown', outside)
+      document.removeEventListener('scroll', moved, true)
       window.removeEventListener('resize', moved)
     }
   }, [open])

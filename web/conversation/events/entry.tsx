@@ -22,7 +22,7 @@ export function EntryView({ entry }: { entry: Happening }) {
       <div class="entry-content">
         <Body entry={entry} />
       </div>
-      <Tools event={event} />
+      <Tools entry={entry} />
     </article>
   )
 }
@@ -54,12 +54,14 @@ function wordsIn(event: Event): string {
   return event.kind === 'ActionEvent' ? textOf(event.thought) : ''
 }
 
-function Tools({ event }: { event: Event }) {
+function Tools({ entry: { event, result } }: { entry: Happening }) {
   const { toasts } = useApp()
   const { session, actions } = useFrame()
   const copy = (text: string, said: string) => copyText(text).then(() => toasts.say(said), toasts.complain)
   const link = `${location.href.split('#')[0]}${hrefTo(['c', session.id], { event: event.id })}`
   const words = wordsIn(event)
+  // A call goes with what came of it: without that it would count as cut off.
+  const here = result?.id ?? event.id
   return (
     <div class="entry-tools">
       <When at={event.timestamp} />
@@ -68,8 +70,8 @@ function Tools({ event }: { event: Event }) {
         items={[
           words !== '' && { label: t('Copy text'), icon: 'copy', onSelect: () => copy(words, t('Text copied.')) },
           { label: t('Copy link'), icon: 'link', onSelect: () => copy(link, t('Link copied.')) },
-          actions && { label: t('Fork from here'), icon: 'branch', onSelect: () => actions.forkFrom(event.id) },
-          actions && { label: t('Go back to here'), icon: 'undo', onSelect: () => actions.goBackTo(event.id) },
+          actions && { label: t('Fork from here'), icon: 'branch', onSelect: () => actions.forkFrom(here) },
+          actions && { label: t('Go back to here'), icon: 'undo', onSelect: () => actions.goBackTo(here) },
         ]}
       />
     </div>
