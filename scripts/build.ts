@@ -1,4 +1,4 @@
-import { chmod, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, glob, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -106,4 +106,10 @@ const failures = parts.filter(part => part.status === 'rejected')
 if (failures.length === 0) await removeOthers(files)
 for (const { reason } of failures) process.stderr.write(`${stripVTControlCharacters(String(reason))}\n`)
 if (failures.length > 0) process.exitCode = 1
-else await chmod(join(dist, 'gantry.js'), 0o755)
+else {
+  await chmod(join(dist, 'gantry.js'), 0o755)
+  // `npx gantry` looks here first; asked before the first build, it would else remember for good that there is no such program.
+  await symlink('../../dist/gantry.js', join(root, 'node_modules/.bin/gantry')).catch(error => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}

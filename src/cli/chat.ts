@@ -61,7 +61,7 @@ class Talk {
       if (this.#isWorking) return
       if (isLeaving) this.#io.quit(exit.interrupted)
       isLeaving = true
-      this.#screen.line('(once more quits; so do /quit and Ctrl-D)')
+      this.#prompt.remark('(once more quits; so do /quit and Ctrl-D)')
     })
     // What it was asked before it was left still waits for an answer.
     await this.#attempt(() => this.#work())

@@ -24,7 +24,8 @@ export async function cli(argv: string[], io: Io): Promise<number> {
 const nameIn = ([first]: string[]): string | undefined => (first?.startsWith('-') ? undefined : first)
 
 async function dispatch(name: string | undefined, argv: string[], io: Io): Promise<number> {
-  if (argv[0] === '--help' || argv[0] === '-h') {
+  if (argv[0] === 'help' && argv[1] !== undefined) return dispatch(argv[1], [argv[1], '--help'], io)
+  if (['help', '--help', '-h'].includes(argv[0] ?? '')) {
     say(io.stdout, (await import('./help.ts')).overview())
     return exit.finished
   }

@@ -50,8 +50,10 @@ ${choicesOf(parts)
   case "$command" in
 ${parts
   .map(({ name, options, words }) => {
-    const all = [...words, ...options.map(([option]) => `--${option}`), '--help']
-    return `    ${name === 'serve' ? 'serve|-*' : name}) COMPREPLY=($(compgen -W ${quoted(all.join(' '))} -- "$word")) ;;`
+    const dashed = new Set([...options.map(([option]) => option), 'help']).values().map(option => `--${option}`)
+    // Options only where one is begun: without words of its own a command has the shell offer files.
+    const offer = (all: Iterable<string>) => `COMPREPLY=($(compgen -W ${quoted([...all].join(' '))} -- "$word"))`
+    return `    ${name === 'serve' ? 'serve|-*' : name}) case "$word" in -*) ${offer(dashed)} ;; *) ${offer(words)} ;; esac ;;`
   })
   .join('\n')}
   esac

@@ -59,8 +59,9 @@ export async function dataFolder(io: Io, { data, config }: Pick<Where, 'data' | 
 export function keyIn(data: string): string | undefined {
   try {
     return readFileSync(join(data, 'session-key'), 'utf8').trim()
-  } catch {
-    return undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 
@@ -72,7 +73,8 @@ const reached = (baseUrl: string, key: string | undefined) => ({
 
 function addressIn(text: string): string {
   const url = URL.parse(text)
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw new BadUsage(`"${text}" is no address of a server`)
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new BadUsage(`"${text}" is no address of a server, as http://127.0.0.1:8000 is`)
   return url.href.replace(/\/+$/, '')
 }
 

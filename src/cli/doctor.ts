@@ -6,7 +6,7 @@ import { dataFolder, engine, type Finding, limits, memory, port, program } from 
 import { configFor, connect, start, type Where } from './connect.ts'
 import { explain } from './explain.ts'
 import { exit, type Io, say } from './io.ts'
-import { safe, styleOf } from './text.ts'
+import { oneLine, safe, styleOf } from './text.ts'
 
 type Options = Pick<Where, 'data' | 'config'> & { json?: boolean }
 
@@ -66,7 +66,7 @@ function report(io: Io, findings: readonly Finding[]): string[] {
   const marks = { good: style.green('✓'), missing: style.yellow('-'), bad: style.red('✗') }
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings.flatMap(({ name, state, text, fix }) => [
-    `${marks[state]} ${name.padEnd(width)}  ${text}`,
+    `${marks[state]} ${name.padEnd(width)}  ${oneLine(text, Number.POSITIVE_INFINITY)}`,
     ...(fix ? [`${' '.repeat(width + 4)}${style.dim(fix)}`] : []),
   ])
 }

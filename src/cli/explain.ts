@@ -1,4 +1,5 @@
 import { ClientError } from '../api/client.ts'
+import { BadUsage } from '../lib/usage.ts'
 import { exit, Failure } from './io.ts'
 import { oneLine, safe } from './text.ts'
 
@@ -8,14 +9,19 @@ const LONGEST = 600
 /** What went wrong, for a person; what nobody foresaw is thrown on. */
 export function explain(error: unknown): { message: string; code: number } {
   if (error instanceof Failure) return { message: safe(error.message), code: error.code }
+  if (error instanceof BadUsage) return { message: safe(error.message), code: exit.usage }
   if (error instanceof ClientError) return { message: refusal(error), code: exit.error }
   // What `fetch` throws when nobody answers.
   if (error instanceof TypeError && error.cause instanceof Error)
     return { message: `the server does not answer: ${reasonOf(error.cause)}`, code: exit.error }
   if (error instanceof Error && 'code' in error && 'syscall' in error)
-    return { message: error.message, code: exit.error }
+    return { message: safe(refused(error as NodeJS.ErrnoException)), code: exit.error }
   throw error
 }
+
+/** The file first, as people read it, without the names that the system has for itself. */
+const refused = ({ message, path }: NodeJS.ErrnoException): string =>
+  path === undefined ? message : `${path}: ${message.replace(/^\w+: |, \w+ '.*$/gs, '')}`
 
 const reasonOf = (cause: Error): string =>
   cause.message || (cause instanceof AggregateError ? cause.errors.map(one => one.message).join(', ') : cause.name)

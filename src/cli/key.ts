@@ -12,7 +12,9 @@ export async function key(io: Io, { link, ...where }: Where & { link?: boolean }
   const data = await dataFolder(io, where)
   const found = keyIn(data)
   if (found === undefined)
-    throw new Failure(`there is no session key in ${data}: one is made when the server first starts`)
+    throw new Failure(
+      `there is no session key in ${data}: one is made when a server first starts there, unless it is given one`,
+    )
   say(io.stdout, found)
   return exit.finished
 }

@@ -30,17 +30,15 @@ export async function ls(
     page_id = page.next_page_id
   }
   if (options.json) say(io.stdout, JSON.stringify(found))
-  else if (found.length === 0) say(io.stderr, 'There is none.')
-  else for (const line of table(found, Date.now())) say(io.stdout, line)
+  else if (found.length === 0) say(io.stderr, 'There are no conversations.')
+  else
+    for (const line of columns(found.map(cells), io.stdout.isTTY ? io.stdout.columns : undefined)) say(io.stdout, line)
   return exit.finished
 }
 
-const table = (conversations: ConversationInfo[], now: number): string[] =>
-  columns(
-    conversations.map(({ id, execution_status, updated_at, title, workspace }) => [
-      short(id),
-      execution_status.replaceAll('_', ' '),
-      age(updated_at, now),
-      oneLine(safe(title ?? workspace.working_dir), TITLE),
-    ]),
-  )
+const cells = ({ id, execution_status, updated_at, title, workspace }: ConversationInfo): string[] => [
+  short(id),
+  execution_status.replaceAll('_', ' '),
+  age(updated_at, Date.now()),
+  oneLine(safe(title ?? workspace.working_dir), TITLE),
+]

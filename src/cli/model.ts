@@ -9,7 +9,7 @@ const HOW_TO_CONFIGURE =
   'no model is configured: start "gantry", open its page and choose one in the settings; or try it with --model demo/guide'
 
 /** Refuses to go on when the settings name no model. */
-export async function requireModel(client: Client): Promise<void> {
+export async function requireModel(client: Client): Promise<undefined> {
   const { profiles, active_agent_profile_id } = await client.listAgentProfiles()
   const active = profiles.find(({ id }) => id === active_agent_profile_id)
   const { profiles: llms } = await client.listProfiles()
@@ -19,15 +19,22 @@ export async function requireModel(client: Client): Promise<void> {
 
 /** Has a conversation think with an LLM profile, or with a model by its own name. The keys stay on the server. */
 export async function useModel(client: Client, conversation_id: string, name: string): Promise<void> {
-  const params = { conversation_id }
+  const use = await findModel(client, name)
+  await use(conversation_id)
+}
+
+/** What has a conversation think with the model of this name; complains about one that there is not. */
+export async function findModel(client: Client, name: string): Promise<(conversation_id: string) => Promise<unknown>> {
   const { profiles } = await client.listProfiles()
   const profile = profiles.find(one => one.name === name) ?? profiles.find(one => one.model === name)
-  if (profile) await client.switchProfile({ params, body: { profile_name: profile.name } })
-  else if (name.includes('/')) await client.switchLlm({ params, body: { llm: { model: name, stream: true } } })
-  else {
-    const names = profiles.map(one => one.name)
-    throw new BadUsage(
-      `there is no LLM profile "${name}"${didYouMean(name, names)}; there are ${names.join(', ')}, and models by a name with a slash`,
-    )
-  }
+  if (profile)
+    return conversation_id =>
+      client.switchProfile({ params: { conversation_id }, body: { profile_name: profile.name } })
+  if (name.includes('/'))
+    return conversation_id =>
+      client.switchLlm({ params: { conversation_id }, body: { llm: { model: name, stream: true } } })
+  const names = profiles.map(one => one.name)
+  throw new BadUsage(
+    `there is no LLM profile "${name}"${didYouMean(name, names)}; there are ${names.join(', ')}, and models by a name with a slash`,
+  )
 }

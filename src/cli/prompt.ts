@@ -8,6 +8,7 @@ export const canAsk = ({ stdin, stderr }: Io): boolean => stdin.isTTY === true &
 export class Prompt implements Disposable {
   readonly #lines: Interface
   readonly #isTerminal: boolean
+  readonly #terminal: Io['stderr']
   /** What came before it was asked for. */
   readonly #early: string[] = []
   #wanted: ((line: string | undefined) => void) | undefined
@@ -17,6 +18,7 @@ export class Prompt implements Disposable {
 
   constructor(io: Io) {
     this.#isTerminal = canAsk(io)
+    this.#terminal = io.stderr
     const terminal = this.#isTerminal
     this.#lines = createInterface({ input: io.stdin, terminal, ...(terminal && { output: io.stderr }) })
     this.#lines.on('line', line => this.#heard(line))
@@ -44,14 +46,21 @@ export class Prompt implements Disposable {
     return line
   }
 
+  /** Says something in between, and asks what was asked once more. */
+  remark(text: string): void {
+    this.#terminal.write(this.#isTerminal && this.#wanted ? `\n${text}\n` : `${text}\n`)
+    if (this.#isTerminal && this.#wanted) this.#lines.prompt(true)
+  }
+
   [Symbol.dispose](): void {
     this.#lines.close()
   }
 
-  /** To whoever asked, once: several lines may come in the same moment. */
+  /** To whoever asked, once: several lines may come in the same moment. A question left unanswered does not share its line. */
   #give(line: string | undefined): void {
     const wanted = this.#wanted
     this.#wanted = undefined
+    if (wanted && line === undefined && this.#isTerminal) this.#terminal.write('\n')
     wanted?.(line)
   }
 

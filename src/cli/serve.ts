@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs'
 import { type Config, helpText, readConfig } from '../config.ts'
 import { makeLog } from '../lib/log.ts'
 import { AlreadyOwned } from '../store/ownership.ts'
@@ -49,8 +50,17 @@ export function explainStart(error: NodeJS.ErrnoException, { host, port, data }:
         ? `not allowed to listen on port ${port}`
         : `not allowed to use ${error.path ?? data}`
     case 'ERR_SQLITE_ERROR':
-      return `cannot open the data in ${data}: ${error.message}`
+      return canUse(data) ? `cannot open the data in ${data}: ${error.message}` : `not allowed to use ${data}`
     default:
       return error.message
+  }
+}
+
+function canUse(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
   }
 }

@@ -1,5 +1,6 @@
 import type { Event } from '../api/events.ts'
 import { connect, type Server, type Where } from './connect.ts'
+import { tellEnding } from './ending.ts'
 import { findConversation } from './find.ts'
 import { exit, type Io, say } from './io.ts'
 import { Progress } from './progress.ts'
@@ -18,6 +19,11 @@ export async function show(io: Io, options: Where & { json?: boolean }, [id]: st
     if (options.json) say(io.stdout, JSON.stringify(event))
     else progress.show({ event, passing: false })
   screen.settle()
+  const { execution_status: status } = await server.client.getConversation({
+    params: { conversation_id: conversation },
+  })
+  if (!options.json && status === 'waiting_for_confirmation')
+    await tellEnding(server.client, screen, conversation, { status, isInterrupted: false })
   return exit.finished
 }
 

@@ -5,7 +5,7 @@ import type { SandboxInfo } from '../api/sandboxes.ts'
 import { amount } from './command.ts'
 import type { Server } from './connect.ts'
 import { Failure } from './io.ts'
-import { requireModel, useModel } from './model.ts'
+import { findModel, requireModel, useModel } from './model.ts'
 
 /** As options give it. */
 export interface Start {
@@ -38,7 +38,7 @@ export async function startConversation(server: Server, start: Start): Promise<C
   const { client, baseUrl, key } = server
   const max_budget_per_task = amount('budget', start.budget)
   const max_iterations = amount('max-steps', start['max-steps'], { whole: true })
-  if (start.model === undefined) await requireModel(client)
+  const use = start.model === undefined ? await requireModel(client) : await findModel(client, start.model)
   const { active_agent_profile_id: agent_profile_id } = await client.listAgentProfiles()
   const sandbox = start.sandbox === undefined ? undefined : await sandboxFor(server, start.sandbox)
   const place = sandbox
@@ -57,7 +57,7 @@ export async function startConversation(server: Server, start: Start): Promise<C
       ...(max_iterations !== undefined && { max_iterations }),
     },
   })
-  if (start.model !== undefined) await useModel(client, info.id, start.model)
+  await use?.(info.id)
   return info
 }
 

@@ -62,13 +62,14 @@ export function age(since: string, now: number): string {
   return `${Math.floor(seconds / size)} ${name}`
 }
 
-/** Rows under each other; the last column takes what room there is. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
+/** Less of a title tells nothing: rather a line that is too long. */
+const LEAST = 10
+
+/** Rows under each other; the last column has what room is left of the width, but is never without any. */
+export function columns(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
   const widths = rows.reduce<number[]>((all, row) => row.map((cell, i) => Math.max(all[i] ?? 0, cell.length)), [])
-  return rows.map(row =>
-    row
-      .map((cell, i) => (i < row.length - 1 ? cell.padEnd(widths[i]!) : cell))
-      .join('  ')
-      .trimEnd(),
-  )
+  return rows.map(row => {
+    const before = row.slice(0, -1).map((cell, i) => `${cell.padEnd(widths[i]!)}  `)
+    return `${before.join('')}${oneLine(row.at(-1)!, Math.max(LEAST, width - before.join('').length))}`.trimEnd()
+  })
 }

@@ -149,9 +149,11 @@ describe('gantry run, without a terminal', { concurrency: 4 }, () => {
     assert.equal(none.code, 2)
     assert.match(none.stderr, /^gantry: no model is configured: [^\n]*--model demo\/guide\n$/)
     await using _ = await ProfileModel.add(server, 'sonnet', [])
-    const wrong = await gantry(['run', 'x', '--model', 'sonet'])
+    const wrong = await gantry(['run', 'x', '--model', 'sonet', '--max-steps', '77'])
     assert.equal(wrong.code, 2)
     assert.match(wrong.stderr, /no LLM profile "sonet"; did you mean sonnet\?/)
+    const { items } = await server.client.searchConversations({ query: { limit: 100 } })
+    assert.ok(!items.some(item => item.max_iterations === 77), 'nothing is begun for it')
   })
 
   test('a model may be named as its profile names it, or be one of no profile', async () => {

@@ -150,7 +150,7 @@ describe('without a server', { skip: NO_WALLS }, () => {
     const data = await tempFolder()
     t.after(() => rm(data, { recursive: true, force: true }))
     const gantry = cliOf({ data })
-    assert.deepEqual(await gantry(['ls']), { code: 0, stdout: '', stderr: 'There is none.\n' })
+    assert.deepEqual(await gantry(['ls']), { code: 0, stdout: '', stderr: 'There are no conversations.\n' })
     assert.ok(!existsSync(announced(data)))
     await using chat = new Cli(['chat', '--model', 'demo/guide', '--confirm', 'never'], {
       env: { GANTRY_DATA: data },

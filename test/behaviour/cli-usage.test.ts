@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { helpOf } from '../../src/cli/help.ts'
 import { commands } from '../../src/cli/index.ts'
+import { columns } from '../../src/cli/text.ts'
 import { didYouMean } from '../../src/lib/usage.ts'
 import { cli } from '../support/cli.ts'
 import { findProgram } from '../support/command.ts'
@@ -19,6 +20,12 @@ describe('help', () => {
     assert.equal(stderr, '')
     for (const name of names) assert.match(stdout, new RegExp(`^  ${name} +${commands[name]!.summary}$`, 'm'))
     assert.match(stdout, /Examples:/)
+  })
+
+  test('gantry help is the same, and gantry help COMMAND that of the command', async () => {
+    assert.deepEqual(await cli(['help']), await cli(['--help']))
+    assert.deepEqual(await cli(['help', 'run']), await cli(['run', '--help']))
+    assert.equal((await cli(['help', 'rnu'])).code, 2)
   })
 
   test('each command says its options, its words and examples', async () => {
@@ -126,6 +133,9 @@ describe('completion', () => {
     assert.deepEqual(offered(script, 'gantry run --conf').sort(), ['--config', '--confirm'])
     assert.deepEqual(offered(script, 'gantry run --confirm '), ['always', 'risky', 'never'])
     assert.deepEqual(offered(script, 'gantry completion f'), ['fish'])
+    assert.deepEqual(offered(script, 'gantry import '), [], 'the shell offers files')
+    assert.deepEqual(offered(script, 'gantry completion ').sort(), ['bash', 'fish', 'zsh'])
+    assert.deepEqual(offered(script, 'gantry --he'), ['--help'])
     assert.deepEqual(offered(script, 'gantry serve --po').sort(), ['--port', '--ports-domain'])
     assert.deepEqual(offered(script, 'gantry --po').sort(), ['--port', '--ports-domain'])
   })
@@ -143,4 +153,17 @@ describe('completion', () => {
       await writeFile(script, stdout)
       execFileSync(shell, ['-n', script])
     })
+})
+
+describe('a table', () => {
+  const rows = [
+    ['a', 'finished', 'short'],
+    ['bcd', 'idle', 'a title of very many words'],
+  ]
+
+  test('has its columns under each other, and the last one fits what is left of a terminal', () => {
+    assert.deepEqual(columns(rows), ['a    finished  short', 'bcd  idle      a title of very many words'])
+    assert.deepEqual(columns(rows, 27), ['a    finished  short', 'bcd  idle      a title of …'])
+    assert.deepEqual(columns(rows, 5), ['a    finished  short', 'bcd  idle      a title o…'])
+  })
 })
