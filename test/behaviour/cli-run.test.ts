@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type CliOptions, cli, cliOf, ProfileModel } from '../support/cli.ts'
 import { call, fail, finish, type Script, say } from '../support/model-server.ts'
@@ -166,7 +169,8 @@ describe('gantry run, without a terminal', { concurrency: 4 }, () => {
   })
 
   test('a folder that was not granted is refused in the words of the server', async () => {
-    const { code, stderr } = await run([finish()], ['x', '--workspace', process.cwd()])
+    await using mine = await mkdtempDisposable(join(homedir(), 'not-granted-'))
+    const { code, stderr } = await run([finish()], ['x', '--workspace', mine.path])
     assert.equal(code, 1)
     assert.match(stderr, /^gantry: [^\n]*folder of this machine that no sandbox may see[^\n]*--workspace/m)
   })

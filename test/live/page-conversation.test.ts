@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { AgentRig, type Talk } from '../support/agent.ts'
 import { NO_BROWSER, startBrowser } from '../support/browser.ts'
 import { call, finish, say, type Turn } from '../support/model-server.ts'
-import { LAPTOP, type OpenPage, openPage, PHONE, picture, violations } from '../support/page.ts'
+import { LAPTOP, looks, type OpenPage, openPage, PHONE, picture, violations } from '../support/page.ts'
 import { until } from '../support/wait.ts'
 
 const run = (command: string, risk = 'HIGH', more: Turn = {}): Turn =>
@@ -188,7 +188,7 @@ describe('the page: a conversation', { skip: NO_BROWSER }, () => {
 
   test('nothing of it needs a mouse, and nothing is out of reach on a phone or in the dark', async () => {
     const talk = await rig.begin({ say: 'clean up', script: [run('rm -rf /tmp/x'), finish('ok')], ...ASKS })
-    for (const options of [PHONE, { ...LAPTOP, colorScheme: 'dark' as const }]) {
+    for (const options of looks(PHONE, { ...LAPTOP, colorScheme: 'dark' as const })) {
       const other = await openPage(browser, rig.server, `/c/${talk.id}`, options)
       await other.page.getByRole('region', { name: 'Waiting for you' }).waitFor()
       assert.deepEqual(await violations(other.page), [])

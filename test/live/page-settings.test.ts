@@ -7,7 +7,7 @@ import { Authorizing } from '../support/mcp-authorization.ts'
 import { Listener, streamable } from '../support/mcp-http.ts'
 import { ModelServer, say } from '../support/model-server.ts'
 import { sh, writing } from '../support/packages.ts'
-import { LAPTOP, type OpenPage, openPage, PHONE, violations } from '../support/page.ts'
+import { LAPTOP, looks, type OpenPage, openPage, PHONE, violations } from '../support/page.ts'
 import { TestServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
@@ -360,7 +360,7 @@ describe('the settings', { skip: NO_BROWSER }, () => {
       const isWide = await page.evaluate(() => document.getElementById('main')!.scrollWidth > window.innerWidth)
       assert.ok(!isWide, `${place} is wider than a phone`)
       await page.setViewportSize(LAPTOP.viewport!)
-      for (const colorScheme of ['light', 'dark'] as const) {
+      for (const colorScheme of looks('light' as const, 'dark' as const)) {
         await page.emulateMedia({ colorScheme })
         found.push(...(await violations(page)).map(line => `${place} ${colorScheme}: ${line}`))
       }

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { NO_BROWSER, startBrowser } from '../support/browser.ts'
 import { fail, finish, ModelServer, say } from '../support/model-server.ts'
-import { LAPTOP, type OpenPage, openPage, PHONE, picture, violations } from '../support/page.ts'
+import { LAPTOP, looks, type OpenPage, openPage, PHONE, picture, violations } from '../support/page.ts'
 import { TestServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
@@ -136,7 +136,7 @@ describe('the page: first run, new conversations, sandboxes', { skip: NO_BROWSER
   })
 
   test('fits a phone, and the dark', async () => {
-    for (const options of [PHONE, { ...LAPTOP, colorScheme: 'dark' as const }])
+    for (const options of looks(PHONE, { ...LAPTOP, colorScheme: 'dark' as const }))
       for (const place of ['/new', '/sandboxes']) {
         const other = await openPage(browser, server, place, options)
         await other.page.getByRole('heading', { level: 1 }).waitFor()

@@ -14,7 +14,7 @@ describe('the timeline of a long conversation', { skip: NO_BROWSER }, () => {
 
   test('a log of any length scrolls from end to end, and only what is near is drawn', async () => {
     const talk = await onlooker.rig.begin({ script: [] })
-    const all = count({ sample: 1500, deep: 10_000 })
+    const all = count({ sample: 600, deep: 10_000 })
     const line = (n: number) => `Message ${n}.${' More words.'.repeat(n % 40)}`
     for (let n = 1; n <= all; n += 20)
       await Promise.all(Array.from({ length: Math.min(20, all - n + 1) }, (_, at) => talk.say(line(n + at), false)))

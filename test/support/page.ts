@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { watchedPage } from './browser.ts'
-import type { TestServer } from './server.ts'
+import { Random } from './random.ts'
+import { DEEP, type TestServer } from './server.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -12,6 +13,9 @@ const PICTURES = process.env.GANTRY_TEST_PICTURES
 
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 export const LAPTOP: BrowserContextOptions = { viewport: { width: 1280, height: 800 } }
+
+/** The ways a view is looked at: one of them, others by another seed; all of them in the deep tier. */
+export const looks = <T>(...all: T[]): T[] => (DEEP ? all : [new Random().pick(all)])
 
 export interface OpenPage {
   page: Page
@@ -40,7 +44,7 @@ export async function openPage(
 /** What an accessibility checker finds against WCAG A and AA, one line each. */
 export async function violations(page: Page): Promise<string[]> {
   // Through the debugging protocol: the page's own policy forbids scripts that are not its own.
-  await page.evaluate(await readFile(AXE, 'utf8'))
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(AXE, 'utf8'))
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(context: unknown, options: unknown): Promise<AxeResults> } }
     const { violations } = await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })

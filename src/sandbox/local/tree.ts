@@ -61,7 +61,8 @@ export async function marked(mark: string, root?: number): Promise<number[]> {
         grew = true
       }
   }
-  return [...found]
+  // Who started others is told before them, as a rule: a shell whose command ended first would go on to its next one.
+  return [...found].sort((a, b) => a - b)
 }
 
 /** All in the process namespace of this one, and itself. */
