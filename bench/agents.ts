@@ -25,12 +25,12 @@ export async function agents(report: Report): Promise<void> {
 
 /** The time from one question to the next, when the answer is there at once, and what of it is the server's own. */
 async function steps(report: Report): Promise<void> {
-  const last = 5_050
+  const steps = 5_050
   const asked: Seen['times'][] = []
   const script: Script = seen => {
     if (!isStep(seen)) return { text: 'A summary.' }
     asked.push(seen.times)
-    return asked.length < last ? think() : finish('done')
+    return asked.length < steps ? think() : finish('done')
   }
   await using rig = await AgentRig.start(script, { ...QUIET, keep: 1 })
   const llm = rig.model.llm()
@@ -40,20 +40,25 @@ async function steps(report: Report): Promise<void> {
   const warm = await rig.begin({ say: 'go', agent, max_iterations: 300, stuck_detection: false })
   await ended(warm)
   asked.length = 0
-  const talk = await rig.begin({ say: 'go', agent, max_iterations: last + 1, stuck_detection: false })
+  const talk = await rig.begin({ say: 'go', agent, max_iterations: steps + 1, stuck_detection: false })
   while ((await talk.status()) === 'running') await new Promise(resolve => setTimeout(resolve, 200))
-  const around = (step: number, since: 'arrived' | 'answered') => {
-    const times = asked.slice(step - 40, step + 40)
-    return quantile(
-      times.slice(1).map(({ arrived }, i) => arrived - times[i]![since]!),
+  const late = asked.splice(0).slice(-600)
+  // Right after, and of several: a machine that others use too is not the same a minute later.
+  const early: Seen['times'][][] = []
+  for (let i = 0; i < 6; i++) {
+    await ended(await rig.begin({ say: 'go', agent, max_iterations: 90, stuck_detection: false }))
+    early.push(asked.splice(0).slice(10))
+  }
+  const p50 = (since: 'arrived' | 'answered', ...runs: Seen['times'][][]) =>
+    quantile(
+      runs.flatMap(times => times.slice(1).map(({ arrived }, i) => arrived - times[i]![since]!)),
       0.5,
     )
-  }
-  report('step 50, p50', ms(around(50, 'arrived')))
-  report('step 5,000, p50', ms(around(5_000, 'arrived')))
-  const [early, late] = [around(50, 'answered'), around(5_000, 'answered')]
-  report('  without the model, step 50', ms(early), '< 3 ms', early < 3)
-  report('  without the model, step 5,000', ms(late), '< 1.2 × step 50', late < 1.2 * early)
+  report('step 50, p50', ms(p50('arrived', ...early)))
+  report('step 5,000, p50', ms(p50('arrived', late)))
+  const [first, last] = [p50('answered', ...early), p50('answered', late)]
+  report('  without the model, step 50', ms(first), '< 3 ms', first < 3)
+  report('  without the model, step 5,000', ms(last), '< 1.2 × step 50', last < 1.2 * first)
 }
 
 /** From the order to the first result, when the sandbox runs. The log tells when it was there: whoever kept asking would be in the way. */
