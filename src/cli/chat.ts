@@ -103,7 +103,7 @@ class Talk {
           isNew: false,
           show: told => progress.show(told),
           ask: (action, signal) => askFor(this.#screen, this.#prompt, action, signal),
-          onInterrupt: () => this.#screen.line(this.#screen.style.yellow('Interrupting… (once more quits at once)')),
+          remark: text => this.#screen.line(this.#screen.style.yellow(text)),
         },
         message === undefined ? undefined : () => tell(this.#server, this.#conversation, message),
       )

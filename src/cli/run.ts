@@ -58,7 +58,7 @@ export async function carryOut(parts: CarryOut, begin?: () => Promise<unknown>):
           return await askFor(screen, prompt, action, signal)
         },
       }),
-      onInterrupt: () => screen.line(screen.style.yellow('Interrupting… (once more quits at once)')),
+      remark: text => screen.line(screen.style.yellow(text)),
     },
     begin,
   )

@@ -3,7 +3,9 @@ import { ClientError } from '../api/client.ts'
 import type { ConversationExecutionStatus } from '../api/conversations.ts'
 import type { ActionEvent, Event } from '../api/events.ts'
 import type { Server } from './connect.ts'
-import { exit, type Io } from './io.ts'
+import { short } from './ending.ts'
+import { exit, Failure, type Io } from './io.ts'
+import { Patience } from './patience.ts'
 import { pendingActions } from './pending.ts'
 
 export interface Answer {
@@ -20,8 +22,8 @@ export interface WorkParts {
   show(told: Followed): void
   /** Left out where nobody can be asked. Gives nothing when there is no answer. */
   ask?(action: ActionEvent, signal: AbortSignal): Promise<Answer | undefined>
-  /** Somebody wants it to stop. */
-  onInterrupt(): void
+  /** Something about the work itself, for whoever looks on. */
+  remark(text: string): void
 }
 
 /** How it came to rest. */
@@ -64,7 +66,7 @@ export async function work(parts: WorkParts, begin?: () => Promise<unknown>): Pr
   using _interrupt = io.on('SIGINT', () => {
     if (interrupted.signal.aborted) io.quit(exit.interrupted)
     interrupted.abort()
-    parts.onInterrupt()
+    parts.remark('Interrupting… (once more quits at once)')
     client.interruptConversation(where).catch(() => gone.abort())
   })
   using _end = io.on('SIGTERM', () => gone.abort())
@@ -75,7 +77,12 @@ export async function work(parts: WorkParts, begin?: () => Promise<unknown>): Pr
   })
 
   if (!begin && before !== 'running' && before !== 'waiting_for_confirmation') return rests(before)
-  const following = { baseUrl, conversation, signal: gone.signal, ...(key !== undefined && { key }) }
+  using patience = new Patience(
+    () => parts.remark('The server does not answer; trying again…'),
+    () => gone.abort(),
+  )
+  const { signal } = gone
+  const following = { baseUrl, conversation, signal, fetch: patience.fetch, ...(key !== undefined && { key }) }
   const stream = follow({ ...following, ...(after !== undefined && { after }) })
   // First comes a snapshot. What is said from then on is heard from its first word.
   await stream.next()
@@ -107,6 +114,10 @@ export async function work(parts: WorkParts, begin?: () => Promise<unknown>): Pr
     }
     if (status !== undefined && event.id === last) return rests(status, error)
   }
+  if (patience.isOver)
+    throw new Failure(
+      `the server does not answer any more; when it runs again: gantry run --resume ${short(conversation)}`,
+    )
   return { ...rests('paused'), isInterrupted: true }
 }
 

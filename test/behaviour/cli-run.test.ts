@@ -3,9 +3,10 @@ import { mkdtempDisposable } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type CliOptions, cli, cliOf, ProfileModel } from '../support/cli.ts'
+import { Cli, type CliOptions, cli, cliOf, ProfileModel } from '../support/cli.ts'
 import { call, fail, finish, type Script, say } from '../support/model-server.ts'
-import { TestServer } from '../support/server.ts'
+import { DEEP, TestServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
 
 const terminal = (command: string, security_risk = 'LOW') => call('terminal', { command, security_risk })
 
@@ -185,5 +186,42 @@ describe('gantry run, without a terminal', { concurrency: 4 }, () => {
     const none = await run([finish()], ['x', '--sandbox', 'nowhere'])
     assert.equal(none.code, 1)
     assert.match(none.stderr, /no sandbox and no template "nowhere"/)
+  })
+})
+
+describe('gantry run, when its server goes away', () => {
+  /** Killed while the agent works. */
+  async function orphaned(command: string) {
+    const server = await TestServer.start()
+    const model = await ProfileModel.add(server, 'scripted', [terminal(command), finish('back again')])
+    const args = ['run', 'x', '--model', 'scripted', '--confirm', 'never', '--data', server.data]
+    const running = new Cli(args)
+    await until('it works', () => model.asked.length > 0)
+    await server.stop('SIGKILL')
+    await until('it says so', () => running.stderr.includes('The server does not answer; trying again…'))
+    return {
+      server,
+      running,
+      async [Symbol.asyncDispose]() {
+        await running[Symbol.asyncDispose]()
+        await model[Symbol.asyncDispose]()
+        await server[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test('it says so, and sees the work to its end once the server is back', async () => {
+    await using left = await orphaned('sleep 1')
+    const { url, data } = left.server
+    await using _ = await TestServer.start({ data, args: ['--port', new URL(url).port] })
+    const { code, stdout } = await left.running.ended()
+    assert.deepEqual([code, stdout], [0, 'back again\n'])
+  })
+
+  test('it gives up on one that stays away', { skip: !DEEP && 'takes half a minute: npm run test:deep' }, async () => {
+    await using left = await orphaned('sleep 60')
+    const { code, stderr } = await left.running.ended(60_000)
+    assert.equal(code, 1)
+    assert.match(stderr, /gantry: the server does not answer any more; [^\n]*--resume [0-9a-f]{8}\n$/)
   })
 })
