@@ -348,7 +348,9 @@ export function modelContract(name: string, provider: Provider): void {
         }
       })
 
-      test('An answer that the provider withholds is told', { skip: provider.withholds === false }, async () => {
+      test('An answer that the provider withholds is told', {
+        skip: provider.withholds === false && `${name} does not say so`,
+      }, async () => {
         const words = { chat: 'content_filter', responses: 'content_filter', anthropic: 'refusal', gemini: 'SAFETY' }
         await using asked = await open([say('', { finish: words[provider.protocol] })])
         const reply = await asked.ask()
