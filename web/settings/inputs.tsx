@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
-import { Field } from '../ui/kit.tsx'
+import { Field, FieldNote } from '../ui/kit.tsx'
 import { t } from '../words.ts'
 import type { Draft } from './draft.ts'
 
@@ -115,16 +115,7 @@ export function Check({ label, hint, problem, checked, disabled, onChange }: Che
         onChange={event => onChange(event.currentTarget.checked)}
       />
       <label for={id}>{label}</label>
-      {(hint || problem) && (
-        <small id={`${id}-hint`}>
-          {problem && (
-            <strong class="field-problem" role="alert">
-              {problem}
-            </strong>
-          )}
-          {hint}
-        </small>
-      )}
+      <FieldNote id={`${id}-hint`} hint={hint} problem={problem} />
     </div>
   )
 }

@@ -35,6 +35,26 @@ export const Loading = ({ label = t('Loading…') }: { label?: string }) => (
   </p>
 )
 
+interface FieldNoteProps {
+  id: string
+  hint?: ComponentChildren
+  /** Why the server did not take it. */
+  problem?: ComponentChildren
+}
+
+/** What stands below a control: why it was refused, and what it does. */
+export const FieldNote = ({ id, hint, problem }: FieldNoteProps) =>
+  hint || problem ? (
+    <small id={id}>
+      {problem && (
+        <strong class="field-problem" role="alert">
+          {problem}
+        </strong>
+      )}
+      {hint}
+    </small>
+  ) : null
+
 export interface FieldProps {
   label: string
   /** What it does, and what follows from it. */
@@ -56,16 +76,7 @@ export function Field({ label, hint, problem, children }: FieldProps) {
         ...((hint || problem) && { 'aria-describedby': hintId }),
         ...(problem && { 'aria-invalid': true }),
       })}
-      {(hint || problem) && (
-        <small id={hintId}>
-          {problem && (
-            <strong class="field-problem" role="alert">
-              {problem}
-            </strong>
-          )}
-          {hint}
-        </small>
-      )}
+      <FieldNote id={hintId} hint={hint} problem={problem} />
     </div>
   )
 }
