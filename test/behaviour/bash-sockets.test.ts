@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sockets } from '../../src/api/routes/sockets.ts'
 import { BASH_READERS } from '../../src/http/limits.ts'
-import { credentials, expected, MODES, type Mode, provenances, signIn, startIn } from '../support/access.ts'
+import { knocks, MODES, type Mode, signIn, startIn } from '../support/access.ts'
 import { allEvents, execute, start } from '../support/bash.ts'
 import { inParallel } from '../support/exchange.ts'
 import { Random } from '../support/random.ts'
@@ -151,17 +151,11 @@ describe('P6: who may follow and start commands', () => {
 
   for (const mode of MODES)
     test(`${mode} mode: every credential from everywhere`, async () => {
-      const { url, key } = servers[mode]
-      const ways = [
-        ...credentials(servers[mode], cookies[mode]).filter(({ query }) => query === undefined),
-        { name: 'the key in the query', brings: 'key' as const, headers: {}, query: `session_api_key=${key}` },
-        { name: 'a wrong key in the query', brings: 'wrong' as const, headers: {}, query: `session_api_key=${key}x` },
-      ]
-      const cases = ways.flatMap(way => provenances(servers[mode]).map(from => ({ way, from })))
+      const { url } = servers[mode]
+      const cases = knocks(sockets.bash.access, mode, servers[mode], cookies[mode])
       const tried = cases.filter(() => DEEP || random.int(4) === 0)
-      const found = await inParallel(tried, async ({ way, from }) => {
-        const want = expected(sockets.bash.access, mode, way.brings, from.from)
-        using socket = new TestSocket(url, `${PATH}?${way.query ?? ''}`, { ...way.headers, ...from.headers })
+      const found = await inParallel(tried, async ({ name, query, headers, isLetIn }) => {
+        using socket = new TestSocket(url, `${PATH}?${query}`, headers)
         const mark = `: ${crypto.randomUUID()}`
         const refused = await socket.opened().then(
           () => false,
@@ -175,8 +169,8 @@ describe('P6: who may follow and start commands', () => {
           )
         }
         const isIn = !refused && socket.closed === undefined
-        const words = `${way.name}, ${from.name}: ${refused ? 'refused' : JSON.stringify(socket.closed)}`
-        return isIn === (want === 'in') ? [] : [words]
+        const words = `${name}: ${refused ? 'refused' : JSON.stringify(socket.closed)}`
+        return isIn === isLetIn ? [] : [words]
       })
       assert.deepEqual(found.flat(), [])
     })

@@ -6,14 +6,13 @@ import { sockets } from '../../src/api/routes/sockets.ts'
 import { SOCKET_AUTH_MS } from '../../src/http/limits.ts'
 import { newId } from '../../src/lib/id.ts'
 import {
-  type Brings,
   type Case,
-  credentials,
   expected,
   MODES,
   type Mode,
   provenances,
   signIn,
+  socketCredentials,
   startIn,
 } from '../support/access.ts'
 import { exchange, head, inParallel, sendRaw } from '../support/exchange.ts'
@@ -52,22 +51,11 @@ const refusal = (socket: TestSocket): Promise<string> =>
 
 const hasTheLog = ({ frames }: TestSocket): boolean => frames.some(frame => frame.kind === 'MessageEvent')
 
-/** How a socket may bring the key beside what a request may. */
-function socketCredentials(mode: Mode): (Case & { brings: Brings })[] {
-  const { key } = servers[mode]
-  return [
-    ...credentials(servers[mode], cookies[mode]).filter(({ query }) => query === undefined),
-    { name: 'the key in the query', brings: 'key', headers: {}, query: `session_api_key=${key}` },
-    { name: 'a wrong key in the query', brings: 'wrong', headers: {}, query: `session_api_key=${key}x` },
-    { name: 'an empty key in the query', brings: 'nothing', headers: {}, query: 'session_api_key=' },
-  ]
-}
-
 describe('P6: the socket, in both modes, for every credential from everywhere', () => {
   for (const mode of MODES)
     test(`${mode} mode`, async () => {
       const before = await logOf(mode)
-      const attempts = socketCredentials(mode).flatMap(credential =>
+      const attempts = socketCredentials(servers[mode], cookies[mode]).flatMap(credential =>
         provenances(servers[mode]).map(provenance => ({ credential, provenance })),
       )
       const found = await inParallel(attempts, async ({ credential, provenance }) => {

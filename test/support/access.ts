@@ -162,3 +162,30 @@ export async function stateOf({ client, url, key }: TestServer): Promise<unknown
     secrets: await client.listSecrets(),
   }
 }
+
+/** How a socket may bring the key beside what a request may. */
+export const socketCredentials = (place: Place, cookie: string): (Case & { brings: Brings })[] => [
+  ...credentials(place, cookie).filter(({ query }) => query === undefined),
+  { name: 'the key in the query', brings: 'key', headers: {}, query: `session_api_key=${place.key}` },
+  { name: 'a wrong key in the query', brings: 'wrong', headers: {}, query: `session_api_key=${place.key}x` },
+  { name: 'an empty key in the query', brings: 'nothing', headers: {}, query: 'session_api_key=' },
+]
+
+export interface Knock {
+  name: string
+  query: string
+  headers: Record<string, string>
+  isLetIn: boolean
+}
+
+/** Every credential from everywhere, as a socket is asked with it, and whether that opens it. */
+export function knocks(access: string, mode: Mode, place: Place, cookie: string): Knock[] {
+  return socketCredentials(place, cookie).flatMap(way =>
+    provenances(place).map(from => ({
+      name: `${way.name}, ${from.name}`,
+      query: way.query ?? '',
+      headers: { ...way.headers, ...from.headers },
+      isLetIn: expected(access, mode, way.brings, from.from) === 'in',
+    })),
+  )
+}
