@@ -130,9 +130,12 @@ export class Life implements Sandbox {
             return group ? signalAll(() => this.#within(group, pid), name) : signalMarked(`GANTRY_EXEC=${mark}`, name)
           // Who leads to it stops when it does, as it has to before it is killed, and would never see it end.
           if (!group) return signalMarked(`GANTRY_EXEC=${mark}`, name, pid)
-          // It may not have come as far as its group.
-          await signalAll(async () => (pid === undefined ? [] : [pid]), name)
+          // It may not have come as far as its group: held, it comes no further. Killed first, its end would be the end of the
+          // command's input, on which that could still act.
+          const way = async () => (pid === undefined ? [] : [pid])
+          await signalAll(way, 'SIGSTOP')
           await group.kill()
+          await signalAll(way, name)
         },
         resize: async (terminal, { columns, rows }) => {
           const argv = ['stty', '-F', terminal, 'cols', `${columns}`, 'rows', `${rows}`] as const
